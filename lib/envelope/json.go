@@ -1,0 +1,5 @@
+package envelope
+
+import "github.com/go-json-experiment/json/jsontext"
+
+var allowInvalidUTF8 = jsontext.AllowInvalidUTF8(true)

@@ -1,0 +1,235 @@
+package record
+
+// User is a message from a person, a script or a schedule: what claw-loop reads.
+type User struct {
+	V              int    `json:"v"`
+	Kind           Kind   `json:"kind"`
+	ID             string `json:"id"`
+	ConversationID string `json:"conversation_id,omitzero"`
+	TurnID         string `json:"turn_id,omitzero"`
+	TS             string `json:"ts,omitzero"`
+	Agent          string `json:"agent,omitzero"`
+	Content        string `json:"content"`
+	Metadata       Raw    `json:"metadata,omitzero"`
+}
+
+// Request asks a provider for the next response of a conversation (claw-loop to claw-llm).
+type Request struct {
+	V              int       `json:"v"`
+	Kind           Kind      `json:"kind"`
+	ID             string    `json:"id"`
+	ConversationID string    `json:"conversation_id,omitzero"`
+	TurnID         string    `json:"turn_id,omitzero"`
+	TS             string    `json:"ts,omitzero"`
+	Provider       string    `json:"provider,omitzero"`
+	Model          string    `json:"model,omitzero"`
+	SystemPrompt   string    `json:"system_prompt,omitzero"`
+	Messages       []Message `json:"messages"`
+	Tools          []Tool    `json:"tools,omitzero"`
+	Temperature    *float64  `json:"temperature,omitzero"`
+	Stream         bool      `json:"stream,omitzero"`
+	Metadata       Raw       `json:"metadata,omitzero"`
+}
+
+// Message is one message of a conversation. Role is user, assistant or tool.
+type Message struct {
+	Role       string     `json:"role"`
+	Content    string     `json:"content"`
+	ToolCalls  []CallPart `json:"tool_calls,omitzero"`
+	ToolCallID string     `json:"tool_call_id,omitzero"`
+	IsError    bool       `json:"is_error,omitzero"`
+}
+
+// CallPart is a tool call inside a message or a response. Args is normally an object; arguments that a model got wrong
+// are kept as a JSON string, as they are, and refused by the gate.
+type CallPart struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Args Raw    `json:"args"`
+}
+
+// Tool describes a tool to a model. Parameters is a JSON Schema.
+type Tool struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Parameters  Raw    `json:"parameters"`
+}
+
+// Delta is a piece of text of a response that is being streamed.
+type Delta struct {
+	V              int    `json:"v"`
+	Kind           Kind   `json:"kind"`
+	RequestID      string `json:"request_id"`
+	ConversationID string `json:"conversation_id,omitzero"`
+	TurnID         string `json:"turn_id,omitzero"`
+	Text           string `json:"text"`
+}
+
+// Usage counts tokens as the provider reports them; zero where it does not.
+type Usage struct {
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+}
+
+// Add returns the sum of both.
+func (u Usage) Add(o Usage) Usage {
+	return Usage{InputTokens: u.InputTokens + o.InputTokens, OutputTokens: u.OutputTokens + o.OutputTokens}
+}
+
+// Response is what a provider answered. FinishReason is stop, tool_calls, length or content_filter.
+type Response struct {
+	V                  int        `json:"v"`
+	Kind               Kind       `json:"kind"`
+	ID                 string     `json:"id"`
+	RequestID          string     `json:"request_id"`
+	ConversationID     string     `json:"conversation_id,omitzero"`
+	TurnID             string     `json:"turn_id,omitzero"`
+	TS                 string     `json:"ts,omitzero"`
+	Provider           string     `json:"provider"`
+	Model              string     `json:"model"`
+	FinalText          string     `json:"final_text"`
+	ToolCalls          []CallPart `json:"tool_calls"`
+	FinishReason       string     `json:"finish_reason"`
+	Usage              Usage      `json:"usage"`
+	RawProviderPayload Raw        `json:"raw_provider_payload,omitzero"`
+}
+
+// ToolCall asks for one tool to be run. Behind claw-gate it carries a Verdict.
+type ToolCall struct {
+	V              int      `json:"v"`
+	Kind           Kind     `json:"kind"`
+	ID             string   `json:"id"`
+	RequestID      string   `json:"request_id,omitzero"`
+	ConversationID string   `json:"conversation_id,omitzero"`
+	TurnID         string   `json:"turn_id,omitzero"`
+	TS             string   `json:"ts,omitzero"`
+	Tool           string   `json:"tool"`
+	Args           Raw      `json:"args"`
+	Verdict        *Verdict `json:"verdict,omitzero"`
+}
+
+// Decisions, risks and approvals of a Verdict.
+const (
+	Allow = "allow"
+	Deny  = "deny"
+
+	RiskLow    = "low"
+	RiskMedium = "medium"
+	RiskHigh   = "high"
+
+	ApprovalNotRequired = "not_required"
+	ApprovalGranted     = "granted"
+	ApprovalRefused     = "refused"
+	ApprovalUnavailable = "unavailable"
+)
+
+// Verdict is what claw-gate decided about a call. Permit is set if, and only if, Decision is Allow.
+type Verdict struct {
+	Decision   string `json:"decision"`
+	Risk       string `json:"risk"`
+	Reason     string `json:"reason"`
+	Rule       string `json:"rule"`
+	Approval   string `json:"approval"`
+	PolicyHash string `json:"policy_hash"`
+	DecidedAt  string `json:"decided_at"`
+	ExpiresAt  string `json:"expires_at,omitzero"`
+	Permit     string `json:"permit,omitzero"`
+}
+
+// Statuses of a ToolResult and of a receipt.
+const (
+	StatusAllowed = "allowed"
+	StatusDenied  = "denied"
+	StatusFailed  = "failed"
+)
+
+// ToolResult is what became of a call. Behind claw-receipt it carries the id of its receipt.
+type ToolResult struct {
+	V              int        `json:"v"`
+	Kind           Kind       `json:"kind"`
+	ID             string     `json:"id"`
+	RequestID      string     `json:"request_id,omitzero"`
+	ConversationID string     `json:"conversation_id,omitzero"`
+	TurnID         string     `json:"turn_id,omitzero"`
+	TS             string     `json:"ts,omitzero"`
+	Tool           string     `json:"tool"`
+	Args           Raw        `json:"args"`
+	Verdict        *Verdict   `json:"verdict,omitzero"`
+	Status         string     `json:"status"`
+	Success        bool       `json:"success"`
+	Output         string     `json:"output"`
+	Error          string     `json:"error,omitzero"`
+	Metadata       ResultMeta `json:"metadata,omitzero"`
+	ReceiptID      string     `json:"receipt_id,omitzero"`
+}
+
+// ResultMeta says how a tool ran. ExitCode is set by tools that run a program.
+type ResultMeta struct {
+	DurationMS      int64  `json:"duration_ms"`
+	Truncated       bool   `json:"truncated"`
+	TotalBytes      int64  `json:"total_bytes,omitzero"`
+	ExitCode        *int   `json:"exit_code,omitzero"`
+	TimedOut        bool   `json:"timed_out,omitzero"`
+	Sandbox         string `json:"sandbox,omitzero"`
+	ContentType     string `json:"content_type,omitzero"`
+	HTTPStatus      int    `json:"http_status,omitzero"`
+	FinishedAt      string `json:"finished_at,omitzero"`
+	CancelledReason string `json:"cancelled_reason,omitzero"`
+}
+
+// Stop reasons of a Final.
+const (
+	StopFinalText     = "final_text"
+	StopMaxToolRounds = "max_tool_rounds"
+	StopTimeout       = "timeout"
+	StopCancelled     = "cancelled"
+	StopProviderError = "provider_error"
+	StopStageError    = "stage_error"
+)
+
+// Denial names a call of the turn that was denied, and by which rule.
+type Denial struct {
+	ID       string `json:"id"`
+	Tool     string `json:"tool"`
+	Rule     string `json:"rule"`
+	Reason   string `json:"reason"`
+	Approval string `json:"approval"`
+}
+
+// Final ends a turn. Content is the answer, or what there is of it if StopReason is not final_text.
+type Final struct {
+	V              int      `json:"v"`
+	Kind           Kind     `json:"kind"`
+	ID             string   `json:"id"`
+	ConversationID string   `json:"conversation_id"`
+	TurnID         string   `json:"turn_id"`
+	TS             string   `json:"ts,omitzero"`
+	Agent          string   `json:"agent,omitzero"`
+	Provider       string   `json:"provider,omitzero"`
+	Model          string   `json:"model,omitzero"`
+	Content        string   `json:"content"`
+	Rounds         int      `json:"rounds"`
+	StopReason     string   `json:"stop_reason"`
+	CancelObserved bool     `json:"cancel_observed"`
+	Usage          Usage    `json:"usage"`
+	Denials        []Denial `json:"denials"`
+	Receipts       []string `json:"receipts"`
+	Error          string   `json:"error,omitzero"`
+	ErrorCode      string   `json:"error_code,omitzero"`
+	Hint           string   `json:"hint,omitzero"`
+}
+
+// Error reports a failure of a stage, in the place of the record that it could not handle. Ref is the id of the record
+// that it is about, if there is one.
+type Error struct {
+	V              int    `json:"v"`
+	Kind           Kind   `json:"kind"`
+	Stage          string `json:"stage"`
+	Code           string `json:"code"`
+	Message        string `json:"message"`
+	Hint           string `json:"hint,omitzero"`
+	Retryable      bool   `json:"retryable"`
+	Ref            string `json:"ref,omitzero"`
+	ConversationID string `json:"conversation_id,omitzero"`
+	TurnID         string `json:"turn_id,omitzero"`
+}

@@ -1,0 +1,191 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/envelope"
+	"clawsh/lib/terminal"
+)
+
+// Help is the help of a program or of one of its commands: the result of "help" and --help.
+type Help struct {
+	App      string        `json:"app"`
+	Summary  string        `json:"summary"`
+	Long     string        `json:"long,omitzero"`
+	Commands []CommandHelp `json:"commands"`
+	one      bool
+}
+
+// CommandHelp describes one command.
+type CommandHelp struct {
+	Name     string     `json:"name"`
+	Envelope string     `json:"envelope"`
+	Usage    string     `json:"usage"`
+	Summary  string     `json:"summary"`
+	Long     string     `json:"long,omitzero"`
+	Example  string     `json:"example"`
+	HandOver bool       `json:"hand_over"`
+	Flags    []FlagHelp `json:"flags"`
+}
+
+// FlagHelp describes one flag.
+type FlagHelp struct {
+	Name      string `json:"name"`
+	Shorthand string `json:"shorthand,omitzero"`
+	Type      string `json:"type"`
+	Default   string `json:"default,omitzero"`
+	Usage     string `json:"usage"`
+}
+
+func helpCommand(p *program) Command {
+	return Command{Name: "help", Args: "[COMMAND]", Max: -1, Summary: "show what a command does",
+		Example: p.Name + " help",
+		Run: func(_ context.Context, c *Call) (Result, error) {
+			name := strings.Join(c.Args, " ")
+			if name != "" && !p.has(name) {
+				return nil, p.unknownCommand(name)
+			}
+			return helpFor(p, name), nil
+		}}
+}
+
+func (p *program) has(name string) bool {
+	for _, n := range p.names() {
+		if n == name || strings.HasPrefix(n, name+" ") {
+			return true
+		}
+	}
+	return name == "help" || name == "completion"
+}
+
+func completionCommand(p *program) Command {
+	return Command{Name: "completion", Args: "bash|zsh|fish|powershell", Min: 1, Max: 1, Summary: "print a shell completion script",
+		Example: "source <(" + p.Name + " completion bash)",
+		Run: func(_ context.Context, c *Call) (Result, error) {
+			var b bytes.Buffer
+			var err error
+			switch c.Args[0] {
+			case "bash":
+				err = p.root.GenBashCompletionV2(&b, true)
+			case "zsh":
+				err = p.root.GenZshCompletion(&b)
+			case "fish":
+				err = p.root.GenFishCompletion(&b, true)
+			case "powershell":
+				err = p.root.GenPowerShellCompletionWithDesc(&b)
+			default:
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "completion for %q: want bash, zsh, fish or powershell",
+					terminal.Escape(c.Args[0]))
+			}
+			return completion{Shell: c.Args[0], Script: b.String()}, err
+		}}
+}
+
+type completion struct {
+	Shell  string `json:"shell"`
+	Script string `json:"script"`
+}
+
+func (c completion) WriteText(w io.Writer) error {
+	_, err := io.WriteString(w, c.Script)
+	return err
+}
+
+// helpFor describes the command or group of that name, or the whole program.
+func helpFor(p *program, name string) Help {
+	h := Help{App: p.Name, Summary: p.Summary, Long: p.Long, Commands: []CommandHelp{}}
+	all := append(append([]Command{}, p.Commands...), helpCommand(p), completionCommand(p))
+	for _, c := range all {
+		if c.Hidden || name != "" && c.Name != name && !strings.HasPrefix(c.Name, name+" ") {
+			continue
+		}
+		h.Commands = append(h.Commands, describe(p.Name, c))
+	}
+	h.one = name != "" && len(h.Commands) == 1
+	return h
+}
+
+func describe(app string, c Command) CommandHelp {
+	d := CommandHelp{Name: c.Name, Envelope: c.Envelope, Usage: usageLine(app, c), Summary: c.Summary, Long: c.Long, Example: c.Example,
+		HandOver: c.HandOver, Flags: []FlagHelp{}}
+	if d.Envelope == "" {
+		d.Envelope = c.Name
+	}
+	if d.Envelope == "" {
+		d.Envelope = app
+	}
+	flagSet(c).VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			_, usage := pflag.UnquoteUsage(f)
+			d.Flags = append(d.Flags, FlagHelp{f.Name, f.Shorthand, f.Value.Type(), f.DefValue, usage})
+		}
+	})
+	return d
+}
+
+// WriteText writes the help as a page.
+func (h Help) WriteText(w io.Writer) error {
+	if h.one {
+		return h.Commands[0].writePage(w)
+	}
+	fmt.Fprintf(w, "%s: %s\n", h.App, h.Summary)
+	if h.Long != "" {
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(h.Long))
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var first *CommandHelp
+	fmt.Fprintln(t, "\nCommands:")
+	for i, c := range h.Commands {
+		if c.Name == "" {
+			first = &h.Commands[i]
+		}
+		fmt.Fprintf(t, "  %s\t%s\n", c.Usage, c.Summary)
+	}
+	t.Flush()
+	if first != nil {
+		first.writeFlags(w)
+		writeExample(w, first.Example)
+	}
+	_, err := fmt.Fprint(w, "\nEvery command takes --config FILE, --output-format text|json, --jq EXPR and --help.\n")
+	return err
+}
+
+func (c CommandHelp) writePage(w io.Writer) error {
+	fmt.Fprintf(w, "usage: %s\n\n%s\n", c.Usage, c.Summary)
+	if c.Long != "" {
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(c.Long))
+	}
+	c.writeFlags(w)
+	writeExample(w, c.Example)
+	_, err := fmt.Fprint(w, "\nEvery command takes --config FILE, --output-format text|json, --jq EXPR and --help.\n")
+	return err
+}
+
+func (c CommandHelp) writeFlags(w io.Writer) {
+	if len(c.Flags) == 0 {
+		return
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\nFlags:")
+	for _, f := range c.Flags {
+		short := "    "
+		if f.Shorthand != "" {
+			short = "-" + f.Shorthand + ", "
+		}
+		fmt.Fprintf(t, "  %s--%s\t%s\n", short, f.Name, f.Usage)
+	}
+	t.Flush()
+}
+
+func writeExample(w io.Writer, example string) {
+	if example != "" {
+		fmt.Fprintf(w, "\nExample:\n  %s\n", strings.ReplaceAll(strings.TrimSpace(example), "\n", "\n  "))
+	}
+}

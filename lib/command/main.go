@@ -1,0 +1,183 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"clawsh/lib/envelope"
+	"clawsh/lib/terminal"
+)
+
+// Main runs the program with the process's arguments and streams, and exits with its code.
+func Main(app App) {
+	code := app.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
+	if err := os.Stdout.Close(); err != nil && !errors.Is(err, syscall.EPIPE) && code == envelope.ExitOK {
+		fmt.Fprintf(os.Stderr, "%s: error: close output: %v\n", app.Name, err)
+		code = envelope.ExitError
+	}
+	os.Exit(code)
+}
+
+// Run runs the program with the given arguments and streams, and returns its exit code.
+func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
+	p := &program{App: a, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ, format: requestedFormat(args)}
+	res, err := p.execute(ctx, args)
+	return p.finish(res, err)
+}
+
+// program is one run of an App.
+type program struct {
+	App
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	environ        []string
+	format         string
+	global         Global
+	command        string // the name for the envelope
+	root           *tree
+}
+
+func (p *program) getenv(name string) string {
+	for _, e := range slices.Backward(p.environ) {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// requestedFormat finds --output-format before the arguments are parsed, so that even a usage error is reported in the
+// format that was asked for.
+func requestedFormat(args []string) string {
+	for i, a := range args {
+		if a == "--" {
+			break
+		}
+		if v, ok := strings.CutPrefix(a, "--output-format="); ok {
+			return v
+		}
+		if a == "--output-format" && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return "text"
+}
+
+// finish prints the result and the failure, and returns the exit code.
+func (p *program) finish(res Result, err error) int {
+	w := bufio.NewWriter(p.stdout)
+	printErr := p.print(w, res, err)
+	if printErr == nil {
+		printErr = w.Flush()
+	}
+	if errors.Is(printErr, syscall.EPIPE) {
+		printErr = nil
+	}
+	if err == nil && printErr != nil {
+		err = printErr
+		p.complain(fmt.Errorf("write output: %w", err))
+	}
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	var coded interface{ ExitCode() int }
+	switch {
+	case err == nil:
+		return envelope.ExitOK
+	case errors.As(err, &coded):
+		return coded.ExitCode()
+	}
+	return envelope.ExitError
+}
+
+func (p *program) print(w io.Writer, res Result, err error) error {
+	if p.format == "json" {
+		return p.printEnvelope(w, res, err)
+	}
+	if res != nil {
+		if werr := res.WriteText(w); werr != nil {
+			return werr
+		}
+	}
+	if err != nil {
+		p.complain(err)
+	}
+	return nil
+}
+
+func (p *program) printEnvelope(w io.Writer, res Result, err error) error {
+	if _, records := res.(recordsWritten); records {
+		if err != nil {
+			p.complain(err)
+		}
+		return nil
+	}
+	var data any
+	if res != nil {
+		data = res
+	}
+	if err != nil {
+		err = coded(err)
+	}
+	b, encErr := envelope.New(p.command, time.Now(), data, err).Append(nil)
+	if encErr != nil {
+		return encErr
+	}
+	if p.global.JQ != "" {
+		if err != nil {
+			p.complain(err)
+			return nil
+		}
+		return runJQ(w, p.global.JQ, b)
+	}
+	_, werr := w.Write(append(b, '\n'))
+	return werr
+}
+
+// coded gives errors that know their exit code but are no envelope errors (signals, config problems) a code.
+func coded(err error) error {
+	e := envelope.From(err)
+	e.Exit = exitCode(err)
+	var named interface{ ErrorCode() string }
+	if e.Code == "error" && errors.As(err, &named) {
+		e.Code = named.ErrorCode()
+	}
+	return e
+}
+
+// complain tells people about a failure on standard error.
+func (p *program) complain(err error) {
+	e := envelope.From(err)
+	if e.Message == "" {
+		return
+	}
+	fmt.Fprintf(p.stderr, "%s: error: %s\n", p.Name, terminal.Sanitize(e.Message))
+	if e.Hint != "" {
+		fmt.Fprintf(p.stderr, "%s: hint: %s\n", p.Name, terminal.Sanitize(e.Hint))
+	}
+}
+
+// Exit returns an error that ends the program with the code and prints nothing: everything has been said.
+func Exit(code int) error {
+	if code == envelope.ExitOK {
+		return nil
+	}
+	return &envelope.Error{Code: "exit", Exit: code}
+}
+
+// Records is the result of a command that has written records to standard output itself: nothing is printed behind
+// them, and a failure goes to standard error.
+func Records() Result { return recordsWritten{} }
+
+type recordsWritten struct{}
+
+func (recordsWritten) WriteText(io.Writer) error { return nil }

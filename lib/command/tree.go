@@ -1,0 +1,276 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/envelope"
+	"clawsh/lib/terminal"
+)
+
+// tree is the command table as the flag library sees it, and what a run of it left behind.
+type tree struct {
+	*cobra.Command
+	ran bool
+	res Result
+	err error
+}
+
+// execute parses the arguments and runs the command that they name.
+func (p *program) execute(ctx context.Context, args []string) (Result, error) {
+	p.command = p.Name
+	if err := checkFormat(p.format); err != nil {
+		p.format = "text"
+		return nil, err
+	}
+	t := p.build(ctx)
+	p.root = t
+	t.SetArgs(args)
+	err := t.ExecuteContext(ctx)
+	if t.ran {
+		return t.res, t.err
+	}
+	if err != nil {
+		return nil, p.usageError(args, err)
+	}
+	return t.res, nil
+}
+
+func checkFormat(format string) error {
+	if format != "text" && format != "json" {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--output-format %q: want text or json", terminal.Escape(format))
+	}
+	return nil
+}
+
+// build makes the flag library's tree from the table.
+func (p *program) build(ctx context.Context) *tree {
+	t := &tree{Command: &cobra.Command{Use: p.Name}}
+	t.SilenceErrors, t.SilenceUsage = true, true
+	t.CompletionOptions.DisableDefaultCmd = true
+	t.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
+	t.SetOut(p.stdout)
+	t.SetErr(p.stderr)
+	g := t.PersistentFlags()
+	g.StringVar(&p.global.Config, "config", "", "read the configuration from `FILE`")
+	g.StringVar(&p.global.Format, "output-format", "text", "print `FORMAT`: text, or one JSON envelope (json)")
+	g.StringVar(&p.global.JQ, "jq", "", "print the results of the jq expression `EXPR` over the JSON envelope")
+	commands := append(slices.Clone(p.Commands), helpCommand(p), completionCommand(p))
+	for _, c := range commands {
+		p.attach(ctx, t, c)
+	}
+	t.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		t.ran, t.res = true, helpFor(p, nameOf(cmd))
+	})
+	t.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		p.named(nameOf(cmd))
+		return err
+	})
+	t.Flags().Bool("version", false, "print the version")
+	return t
+}
+
+// attach hangs a command into the tree, below groups that are made on the way.
+func (p *program) attach(ctx context.Context, t *tree, c Command) {
+	node := t.Command
+	if c.Name != "" {
+		words := strings.Fields(c.Name)
+		for i, w := range words {
+			node = p.child(t, node, w, strings.Join(words[:i+1], " "))
+		}
+	}
+	node.Short, node.Long, node.Example, node.Hidden = c.Summary, c.Long, c.Example, c.Hidden
+	node.Args = cobra.ArbitraryArgs
+	node.DisableFlagParsing = c.HandOver
+	if c.Flags != nil {
+		c.Flags(node.Flags())
+	}
+	node.RunE = func(cmd *cobra.Command, args []string) error {
+		p.named(c.Name)
+		t.ran = true
+		t.res, t.err = p.run(ctx, cmd, c, args)
+		return nil
+	}
+}
+
+func (p *program) child(t *tree, parent *cobra.Command, word, full string) *cobra.Command {
+	for _, c := range parent.Commands() {
+		if c.Name() == word {
+			return c
+		}
+	}
+	group := &cobra.Command{Use: word, Short: "commands: " + full, Args: cobra.ArbitraryArgs}
+	group.RunE = func(cmd *cobra.Command, args []string) error {
+		p.command = full
+		names := p.subcommands(full)
+		e := envelope.Errorf(envelope.ExitUsage, "usage", "%s needs a command: %s", full, strings.Join(names, ", "))
+		if len(args) > 0 {
+			e = envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q of %s", terminal.Escape(args[0]), full)
+			e.WithHint("commands: %s", strings.Join(names, ", "))
+		}
+		t.ran, t.err = true, e
+		return nil
+	}
+	parent.AddCommand(group)
+	return group
+}
+
+func (p *program) subcommands(group string) []string {
+	var names []string
+	for _, c := range p.Commands {
+		if rest, ok := strings.CutPrefix(c.Name, group+" "); ok && !c.Hidden {
+			names = append(names, rest)
+		}
+	}
+	return names
+}
+
+// run checks the arguments, sets up signals and logging, and runs one command.
+func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args []string) (Result, error) {
+	if v, _ := cmd.Root().Flags().GetBool("version"); v && c.Name == "" {
+		return versionResult{App: p.Name, Version: Version}, nil
+	}
+	if p.global.JQ != "" {
+		p.format, p.global.Format = "json", "json"
+		if err := checkJQ(p.global.JQ); err != nil {
+			return nil, err
+		}
+	}
+	if !c.HandOver && (len(args) < c.Min || c.Max >= 0 && len(args) > c.Max) {
+		return nil, p.argumentError(c, args)
+	}
+	ctx, signals := watchSignals(ctx, c.OwnSignals)
+	call := &Call{App: p.Name, Args: args, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Getenv: p.getenv, Environ: p.environ,
+		Log: newLogger(p.Name, p.stderr, p.getenv), Signals: signals, Changed: cmd.Flags().Changed, Global: p.global}
+	if c.HandOver {
+		call.Raw = args
+	}
+	call.Event(EventStartup, "version", Version, "command", p.command)
+	return c.Run(ctx, call)
+}
+
+func (p *program) argumentError(c Command, args []string) error {
+	what := "needs " + c.Args
+	if len(args) > 0 && c.Max >= 0 && len(args) > c.Max {
+		what = fmt.Sprintf("takes no argument %q", terminal.Escape(args[c.Max]))
+		if c.Name == "" && c.Max == 0 {
+			return p.unknownCommand(args[0])
+		}
+	}
+	return envelope.Errorf(envelope.ExitUsage, "usage", "%s %s", strings.TrimSpace(p.Name+" "+c.Name), what).
+		WithHint("usage: %s", usageLine(p.Name, c))
+}
+
+func (p *program) unknownCommand(word string) error {
+	e := envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q", terminal.Escape(word))
+	if near := Nearest(word, p.names()); near != "" {
+		return e.WithHint("did you mean %s %s?", p.Name, near)
+	}
+	return e.WithHint("see %s --help", p.Name)
+}
+
+func (p *program) names() []string {
+	var names []string
+	for _, c := range p.Commands {
+		if c.Name != "" && !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// usageError explains what the flag library did not like.
+func (p *program) usageError(args []string, err error) error {
+	msg, _, _ := strings.Cut(err.Error(), "\n")
+	return envelope.Errorf(envelope.ExitUsage, "usage", "%s", terminal.Escape(msg)).
+		WithHint("see %s --help", strings.TrimSpace(p.Name+" "+strings.TrimPrefix(p.commandWords(), p.Name)))
+}
+
+func (p *program) commandWords() string { return p.command }
+
+// named sets the name under which the envelope reports.
+func (p *program) named(name string) {
+	p.command = name
+	for _, c := range p.Commands {
+		if c.Name == name && c.Envelope != "" {
+			p.command = c.Envelope
+		}
+	}
+	if p.command == "" {
+		p.command = p.Name
+	}
+}
+
+func nameOf(cmd *cobra.Command) string {
+	_, rest, _ := strings.Cut(cmd.CommandPath(), " ")
+	return rest
+}
+
+// Nearest returns the word of known that word is most likely a misspelling of, or "".
+func Nearest(word string, known []string) string {
+	best, bestAt := "", 3
+	for _, k := range known {
+		for _, candidate := range []string{k, strings.Fields(k)[0]} {
+			if d := distance(word, candidate); d < bestAt && d < len(candidate) {
+				best, bestAt = candidate, d
+			}
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance, for short words.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+type versionResult struct {
+	App     string `json:"app"`
+	Version string `json:"version"`
+}
+
+func (v versionResult) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s %s\n", v.App, v.Version)
+	return err
+}
+
+func usageLine(app string, c Command) string {
+	flags := ""
+	if c.Flags != nil && !c.HandOver {
+		flags = " [FLAGS]"
+	}
+	return strings.Join(strings.Fields(app+" "+c.Name+flags+" "+c.Args), " ")
+}
+
+func flagSet(c Command) *pflag.FlagSet {
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	if c.Flags != nil {
+		c.Flags(f)
+	}
+	return f
+}

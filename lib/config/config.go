@@ -1,0 +1,182 @@
+// Package config is clawsh's configuration: one strict TOML file whose every error is reported with line and column.
+//
+// Load reads, checks and completes it; a missing key takes its default, an unknown one is an error with a suggestion. Paths
+// expand ~ and $VAR. Secrets never stand in the file: api_key_env names an environment variable, and no message or dump of
+// this package shows a value that could be one. The shape is documented by the template that `clawsh init` writes.
+package config
+
+import (
+	"path/filepath"
+	"slices"
+)
+
+// Config is the configuration in force. Paths are absolute.
+type Config struct {
+	// Home is clawsh's home directory, File the configuration file, whether or not it exists.
+	Home, File string
+
+	WorkspaceDir    string
+	DefaultProvider string
+	DefaultModel    string
+	DefaultAgent    string
+	Security        Security
+	Providers       map[string]Provider
+	Channels        Channels
+	Memory          Memory
+	Receipts        Receipts
+	Agents          map[string]Agent
+	Limits          Limits
+
+	found bool
+}
+
+// Security is what the gate decides by.
+type Security struct {
+	Autonomy          string   `toml:"autonomy"`
+	WorkspaceOnly     bool     `toml:"workspace_only"`
+	ForbiddenPaths    []string `toml:"forbidden_paths"`
+	ForbiddenCommands []string `toml:"forbidden_commands"`
+	AllowedCommands   []string `toml:"allowed_commands"`
+	AllowedDomains    []string `toml:"allowed_domains"`
+	AuditLog          bool     `toml:"audit_log"`
+}
+
+// Provider is one table of [providers.models].
+type Provider struct {
+	Kind            string   `toml:"kind"`
+	Model           string   `toml:"model,omitempty"`
+	BaseURL         string   `toml:"base_url,omitempty"`
+	APIKeyEnv       string   `toml:"api_key_env,omitempty"`
+	Fixture         string   `toml:"fixture,omitempty"`
+	Providers       []string `toml:"providers,omitempty"`
+	TimeoutS        float64  `toml:"timeout_s,omitempty"`
+	IdleTimeoutS    float64  `toml:"idle_timeout_s,omitempty"`
+	MaxRetries      *int     `toml:"max_retries,omitempty"`
+	Temperature     *float64 `toml:"temperature,omitempty"`
+	MaxOutputTokens int      `toml:"max_output_tokens,omitempty"`
+}
+
+// Channels are the ways in.
+type Channels struct {
+	CLI CLI `toml:"cli"`
+}
+
+// CLI is the command-line channel.
+type CLI struct {
+	Enabled    bool     `toml:"enabled"`
+	ToolsAllow []string `toml:"tools_allow"`
+}
+
+// Memory says where conversations are kept.
+type Memory struct {
+	Backend string `toml:"backend"`
+	Path    string `toml:"path"`
+}
+
+// Receipts says where receipts are kept.
+type Receipts struct {
+	Enabled bool   `toml:"enabled"`
+	Path    string `toml:"path"`
+}
+
+// Agent is an identity beside its soul.md.
+type Agent struct {
+	Soul     string `toml:"soul,omitempty"`
+	Model    string `toml:"model,omitempty"`
+	Provider string `toml:"provider,omitempty"`
+}
+
+// Limits bound a turn and its tools.
+type Limits struct {
+	MaxToolRounds    int     `toml:"max_tool_rounds"`
+	MaxResponseBytes int     `toml:"max_response_bytes"`
+	MaxOutputBytes   int     `toml:"max_output_bytes"`
+	MaxFileBytes     int     `toml:"max_file_bytes"`
+	ContextMessages  int     `toml:"context_messages"`
+	ToolTimeoutS     float64 `toml:"tool_timeout_s"`
+	ShellTimeoutS    float64 `toml:"shell_timeout_s"`
+	HTTPTimeoutS     float64 `toml:"http_timeout_s"`
+	TurnTimeoutS     float64 `toml:"turn_timeout_s"`
+	ApprovalTimeoutS float64 `toml:"approval_timeout_s"`
+}
+
+// file is the configuration as TOML has it.
+type file struct {
+	WorkspaceDir    string           `toml:"workspace_dir"`
+	DefaultProvider string           `toml:"default_provider"`
+	DefaultModel    string           `toml:"default_model"`
+	DefaultAgent    string           `toml:"default_agent"`
+	Security        Security         `toml:"security"`
+	Limits          Limits           `toml:"limits"`
+	Channels        Channels         `toml:"channels"`
+	Memory          Memory           `toml:"memory"`
+	Receipts        Receipts         `toml:"receipts"`
+	Agents          map[string]Agent `toml:"agents,omitempty"`
+	Providers       providers        `toml:"providers"`
+}
+
+type providers struct {
+	Models map[string]Provider `toml:"models"`
+}
+
+// Tools are the names of the built-in tools, in the order in which they are offered.
+var toolNames = []string{"time", "file_list", "file_read", "file_write", "shell", "http", "memory_search", "ask_user"}
+
+// defaults are the values of absent keys, paths not yet expanded. Allowed commands only read: none can start another program
+// or write a file by an option. Allowed domains are documentation and examples: places to read, not to send data to.
+func defaults() file {
+	return file{
+		WorkspaceDir: "~/clawsh-workspace", DefaultProvider: "local", DefaultModel: "mock", DefaultAgent: "default",
+		Security: Security{Autonomy: "supervised", WorkspaceOnly: true, AuditLog: true,
+			ForbiddenPaths:    []string{"/etc", "/sys", "/boot", "/proc", "~/.ssh", "~/.aws", "~/.gnupg", "~/.kube", "~/.docker", "~/.netrc", "~/.config/gcloud"},
+			ForbiddenCommands: []string{"rm", "shutdown", "reboot", "halt", "poweroff", "mkfs", "dd", "sudo", "su", "doas"},
+			AllowedCommands: []string{"ls", "cat", "head", "tail", "wc", "grep", "pwd", "echo", "printf", "cut", "tr", "nl", "tac", "rev", "basename",
+				"dirname", "stat", "du", "df", "cmp", "diff", "uname", "whoami", "true", "false", "test", "seq"},
+			AllowedDomains: []string{"example.com", "*.wikipedia.org", "pkg.go.dev", "docs.python.org", "developer.mozilla.org"}},
+		Limits: Limits{MaxToolRounds: 5, MaxResponseBytes: 1 << 20, MaxOutputBytes: 64 << 10, MaxFileBytes: 1 << 20, ContextMessages: 40,
+			ToolTimeoutS: 30, ShellTimeoutS: 15, HTTPTimeoutS: 20, ApprovalTimeoutS: 300},
+		Channels: Channels{CLI: CLI{Enabled: true, ToolsAllow: slices.Clone(toolNames)}},
+		Memory:   Memory{Backend: "sqlite", Path: "$CLAWSH_HOME/memory.sqlite"},
+		Receipts: Receipts{Enabled: true, Path: "$CLAWSH_HOME/tool_receipts.log"},
+		Providers: providers{Models: map[string]Provider{
+			"local":             {Kind: "mock", Model: "mock"},
+			"openai_compatible": {Kind: "openai-compatible", BaseURL: "http://localhost:1234/v1", Model: "local-model", APIKeyEnv: "OPENAI_API_KEY"},
+		}},
+	}
+}
+
+// Found tells whether a configuration file was read; if not, the defaults are in force.
+func (c *Config) Found() bool { return c.found }
+
+// SecretEnv returns the names of the environment variables that hold provider keys, sorted.
+func (c *Config) SecretEnv() []string {
+	var names []string
+	for _, p := range c.Providers {
+		if p.APIKeyEnv != "" && !slices.Contains(names, p.APIKeyEnv) {
+			names = append(names, p.APIKeyEnv)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// EstopPath is the file whose existence stops all tools.
+func (c *Config) EstopPath() string { return filepath.Join(c.Home, "ESTOP") }
+
+// AuditPath is the log of the gate's decisions.
+func (c *Config) AuditPath() string { return filepath.Join(c.Home, "audit.jsonl") }
+
+// KeysDir is the directory of keys.
+func (c *Config) KeysDir() string { return filepath.Join(c.Home, "keys") }
+
+// PermitKeyPath is the private key by which the gate signs permits.
+func (c *Config) PermitKeyPath() string { return filepath.Join(c.KeysDir(), "permit.key") }
+
+// PermitPubPath is the public key by which permits are verified.
+func (c *Config) PermitPubPath() string { return filepath.Join(c.KeysDir(), "permit.pub") }
+
+// PermitsUsedPath is the register of used permits.
+func (c *Config) PermitsUsedPath() string { return filepath.Join(c.Home, "permits.used") }
+
+// HistoryPath is the history of the conversation on the terminal.
+func (c *Config) HistoryPath() string { return filepath.Join(c.Home, "history") }

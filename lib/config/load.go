@@ -1,0 +1,211 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"clawsh/lib/envelope"
+)
+
+// maxFileBytes bounds a configuration: far more than anybody writes.
+const maxFileBytes = 1 << 20
+
+// Load reads, completes and checks the configuration. Its error is a *Problems if the file is wrong. A file that is missing
+// means the defaults, unless it was named.
+func Load(p Paths) (*Config, error) {
+	data, found, err := read(p)
+	if err != nil {
+		return nil, err
+	}
+	return load(data, found, p)
+}
+
+// Check is Load for a text that is about to be written to p.File.
+func Check(data []byte, p Paths) error {
+	_, err := load(data, true, p)
+	return err
+}
+
+// Default is the configuration that is in force without a file.
+func Default(home string) *Config {
+	getenv := func(name string) string {
+		if name == "HOME" {
+			return os.Getenv("HOME")
+		}
+		return ""
+	}
+	c, err := load(nil, false, Paths{Home: home, File: home + "/config.toml", getenv: getenv})
+	if err != nil {
+		return &Config{Home: home}
+	}
+	return c
+}
+
+func read(p Paths) ([]byte, bool, error) {
+	f, err := os.Open(p.File)
+	if errors.Is(err, fs.ErrNotExist) && !p.Explicit {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, envelope.Errorf(envelope.ExitConfig, "config.unreadable", "read the configuration: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o022 != 0 {
+		return nil, false, envelope.Errorf(envelope.ExitConfig, "config.writable", "%s can be written to by others (mode %04o): it is no policy",
+			p.File, info.Mode().Perm()).WithHint("chmod go-w %s", p.File)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err == nil && len(data) > maxFileBytes {
+		err = fmt.Errorf("%s is longer than %d bytes", p.File, maxFileBytes)
+	}
+	if err != nil {
+		return nil, false, envelope.Errorf(envelope.ExitConfig, "config.unreadable", "read the configuration: %w", err)
+	}
+	return data, true, nil
+}
+
+func load(data []byte, found bool, p Paths) (*Config, error) {
+	problems := &Problems{File: p.File}
+	at := keys(data, problems)
+	f := defaults()
+	if len(problems.List) == 0 {
+		decode(data, &f, problems)
+	}
+	c := &Config{Home: p.Home, File: p.File, found: found}
+	v := &validator{paths: p, at: at, problems: problems}
+	v.check(&f, c)
+	if len(problems.List) > 0 {
+		problems.sort()
+		return nil, problems
+	}
+	return c, nil
+}
+
+// position is where a key stands; names of tables and keys are dotted.
+type position struct{ line, column int }
+
+// keys finds the place of every key, and syntax errors. Keys are compared by their exact case, which the decoder does not.
+func keys(data []byte, problems *Problems) map[string]position {
+	at := map[string]position{}
+	var p unstable.Parser
+	p.Reset(data)
+	table := ""
+	for p.NextExpression() {
+		e := p.Expression()
+		name, pos := keyOf(&p, e.Key())
+		switch e.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			table = name
+			if _, seen := at[name]; !seen {
+				at[name] = pos
+			}
+		case unstable.KeyValue:
+			full := strings.TrimPrefix(table+"."+name, ".")
+			at[full] = pos
+			inline(&p, e.Value(), full, at)
+		}
+	}
+	if err := p.Error(); err != nil {
+		line, column := 1, 1
+		var pe *unstable.ParserError
+		if errors.As(err, &pe) && len(pe.Highlight) > 0 {
+			shape := p.Shape(p.Range(pe.Highlight))
+			line, column = shape.Start.Line, shape.Start.Column
+		}
+		problems.List = append(problems.List, Problem{Line: line, Column: column, Message: "syntax: " + syntaxMessage(err)})
+	}
+	return at
+}
+
+// inline notes the keys of an inline table.
+func inline(p *unstable.Parser, v *unstable.Node, prefix string, at map[string]position) {
+	if v.Kind != unstable.InlineTable {
+		return
+	}
+	for it := v.Children(); it.Next(); {
+		kv := it.Node()
+		if kv.Kind == unstable.KeyValue {
+			name, pos := keyOf(p, kv.Key())
+			at[prefix+"."+name] = pos
+			inline(p, kv.Value(), prefix+"."+name, at)
+		}
+	}
+}
+
+func keyOf(p *unstable.Parser, it unstable.Iterator) (string, position) {
+	var parts []string
+	pos := position{1, 1}
+	for it.Next() {
+		n := it.Node()
+		if len(parts) == 0 {
+			s := p.Shape(n.Raw).Start
+			pos = position{s.Line, s.Column}
+		}
+		parts = append(parts, string(n.Data))
+	}
+	return strings.Join(parts, "."), pos
+}
+
+// syntaxMessage keeps a parser's message from quoting the file.
+func syntaxMessage(err error) string {
+	msg, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "toml: "), ":")
+	out := []byte(msg)
+	for i, c := range out {
+		if c < ' ' || c > '~' {
+			out[i] = '?'
+		}
+	}
+	return string(out)
+}
+
+// decode fills f. Type errors stop the decoder at the first one; the rest is found once that is mended.
+func decode(data []byte, f *file, problems *Problems) {
+	models := f.Providers.Models
+	f.Providers.Models = nil
+	d := toml.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(f)
+	var strict *toml.StrictMissingError
+	var single *toml.DecodeError
+	switch {
+	case errors.As(err, &strict): // unknown keys are reported by the validator, which knows their case, too
+	case errors.As(err, &single):
+		line, column := single.Position()
+		problems.List = append(problems.List, Problem{Line: line, Column: column, Key: strings.Join(single.Key(), "."),
+			Message: typeMessage(single)})
+	case err != nil:
+		problems.List = append(problems.List, Problem{Line: 1, Column: 1, Message: "it cannot be read as TOML"})
+	}
+	for name, m := range models {
+		if _, ok := f.Providers.Models[name]; !ok {
+			if f.Providers.Models == nil {
+				f.Providers.Models = map[string]Provider{}
+			}
+			f.Providers.Models[name] = m
+		}
+	}
+}
+
+// typeMessage says that a value has the wrong type, without the decoder's Go types and without the value.
+func typeMessage(err *toml.DecodeError) string {
+	text := err.Error()
+	for word, want := range map[string]string{"bool": "want true or false", "int": "want a whole number", "float": "want a number",
+		"string": "want a text in quotes", "[]": "want a list", "struct": "want a table", "map": "want a table"} {
+		if _, after, ok := strings.Cut(text, "into"); ok && strings.Contains(after, word) {
+			return want
+		}
+	}
+	if strings.Contains(text, "already") || strings.Contains(text, "duplicate") || strings.Contains(text, "redefin") {
+		return "is defined twice"
+	}
+	return "has a value of the wrong type"
+}

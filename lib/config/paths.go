@@ -1,0 +1,120 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"clawsh/lib/envelope"
+)
+
+// Paths says where clawsh's home and its configuration file are. Explicit is set if the file was named by a flag or by
+// CLAWSH_CONFIG: then it must exist.
+type Paths struct {
+	Home, File string
+	Explicit   bool
+	getenv     func(string) string
+}
+
+// Locate finds home and file: the home is $CLAWSH_HOME or ~/.clawsh; the file is the flag's, $CLAWSH_CONFIG or config.toml
+// in the home.
+func Locate(flag string, getenv func(string) string) (Paths, error) {
+	p := Paths{Home: getenv("CLAWSH_HOME"), File: flag, getenv: getenv}
+	if p.Home == "" {
+		if getenv("HOME") == "" {
+			return p, envelope.Errorf(envelope.ExitConfig, "config.home", "neither HOME nor CLAWSH_HOME is set").
+				WithHint("set CLAWSH_HOME to a directory")
+		}
+		p.Home = filepath.Join(getenv("HOME"), ".clawsh")
+	}
+	if p.File == "" {
+		p.File = getenv("CLAWSH_CONFIG")
+	}
+	p.Explicit = p.File != ""
+	if !p.Explicit {
+		p.File = filepath.Join(p.Home, "config.toml")
+	}
+	var err error
+	if p.Home, err = filepath.Abs(p.Home); err != nil {
+		return p, fmt.Errorf("locate clawsh's home: %w", err)
+	}
+	if p.File, err = filepath.Abs(p.File); err != nil {
+		return p, fmt.Errorf("locate the configuration: %w", err)
+	}
+	return p, nil
+}
+
+// CheckHome refuses a home that others can write to: whoever can replace the policy is the policy.
+func CheckHome(home string) error {
+	info, err := os.Stat(home)
+	if err != nil {
+		return fmt.Errorf("examine clawsh's home: %w", err)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return envelope.Errorf(envelope.ExitConfig, "config.home", "clawsh's home %s can be written to by others (mode %04o)", home,
+			info.Mode().Perm()).WithHint("chmod go-w %s", home)
+	}
+	return nil
+}
+
+// expand resolves ~ and variables in a path and makes it absolute, relative to the home directory of the user never to the
+// working directory: what a policy means must not depend on where it is read.
+func (p Paths) expand(path string) (string, error) {
+	var missing string
+	out := os.Expand(path, func(name string) string {
+		if name == "CLAWSH_HOME" {
+			return p.Home
+		}
+		v := p.getenv(name)
+		if v == "" && missing == "" {
+			missing = name
+		}
+		return v
+	})
+	if missing != "" {
+		return "", fmt.Errorf("the variable $%s is not set", missing)
+	}
+	if out == "~" || strings.HasPrefix(out, "~/") {
+		if p.getenv("HOME") == "" {
+			return "", errors.New("HOME is not set")
+		}
+		out = filepath.Join(p.getenv("HOME"), out[1:])
+	}
+	if strings.HasPrefix(out, "~") {
+		return "", errors.New("only ~ and ~/… are known, not another user's home")
+	}
+	if strings.ContainsRune(out, 0) {
+		return "", errors.New("it holds a NUL")
+	}
+	if !filepath.IsAbs(out) {
+		return "", errors.New("want an absolute path, or one that starts with ~/ or a variable")
+	}
+	return filepath.Clean(out), nil
+}
+
+// Estop tells whether the emergency stop is pulled, and why: the file ESTOP exists in the home, or it cannot be examined.
+func Estop(home string) (engaged bool, why string) {
+	path := filepath.Join(home, "ESTOP")
+	_, err := os.Lstat(path)
+	switch {
+	case err == nil:
+		return true, path + " exists (clawsh estop --clear removes it)"
+	case errors.Is(err, fs.ErrNotExist):
+		return false, ""
+	}
+	return true, fmt.Sprintf("%s cannot be examined: %v", path, err)
+}
+
+var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+
+// AgentDir is the directory of an agent. An id is lower-case letters, digits, _ and -.
+func (c *Config) AgentDir(id string) (string, error) {
+	if !agentID.MatchString(id) {
+		return "", errors.New("want lower-case letters, digits, _ and -")
+	}
+	return filepath.Join(c.Home, "agents", id), nil
+}

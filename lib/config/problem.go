@@ -1,0 +1,63 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"clawsh/lib/envelope"
+)
+
+// Problem is one error in the configuration. Line and Column count from 1; Key is the dotted name.
+type Problem struct {
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Key     string `json:"key"`
+	Message string `json:"message"`
+}
+
+// Problems are all errors of a file, in the order of their places. It is an error with exit code 78.
+type Problems struct {
+	File string
+	List []Problem
+}
+
+// Error lists all problems, a line each.
+func (p *Problems) Error() string {
+	lines := make([]string, len(p.List))
+	for i, x := range p.List {
+		text := x.Message
+		if x.Key != "" {
+			text = x.Key + " " + text
+		}
+		lines[i] = fmt.Sprintf("%s:%d:%d: %s", filepath.Base(p.File), x.Line, x.Column, text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ExitCode is 78.
+func (p *Problems) ExitCode() int { return envelope.ExitConfig }
+
+// ErrorCode is the code of the JSON envelope.
+func (p *Problems) ErrorCode() string { return "config.invalid" }
+
+func (p *Problems) sort() {
+	slices.SortStableFunc(p.List, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+	p.List = slices.CompactFunc(p.List, func(a, b Problem) bool { return a == b })
+}
+
+// quote shows a value in a message: bounded, escaped, and not at all where it could be a secret.
+func quote(key, value string) string {
+	low := strings.ToLower(key)
+	for _, word := range []string{"key", "token", "secret", "password", "url"} {
+		if strings.Contains(low, word) {
+			return "(not shown)"
+		}
+	}
+	if r := []rune(value); len(r) > 64 {
+		value = string(r[:64]) + "…"
+	}
+	return fmt.Sprintf("%+q", value)
+}

@@ -1,0 +1,108 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Template is the configuration that init writes: the defaults, explained.
+func Template() []byte {
+	d := defaults()
+	return fmt.Appendf(nil, `# clawsh's configuration. Every key is optional; these are the defaults. Paths may start with ~/ or a variable.
+# Check it with: clawsh config validate     See what is in force with: clawsh config show
+
+workspace_dir = "~/clawsh-workspace"     # where tools read, write and run
+default_provider = "local"               # one of [providers.models]
+default_model = "mock"
+default_agent = "default"                # its system prompt: agents/default/soul.md
+
+[security]
+autonomy = "supervised"                  # readonly: only looks; supervised: asks before it changes anything; full: does not ask
+workspace_only = true                    # paths outside the workspace are blocked
+# Blocked at every level, approved or not. clawsh's own home is always among them.
+forbidden_paths = %s
+forbidden_commands = %s
+# Commands that may run, after approval under supervised. These only read: none can start another program, or write a file
+# by one of its options. Anything else is high risk.
+allowed_commands = %s
+# Hosts that the http tool may read from; "*.example.com" means all below it.
+allowed_domains = %s
+audit_log = true
+
+[limits]
+max_tool_rounds = 5                      # rounds of tool calls in a turn
+max_response_bytes = 1048576             # of a model or a web server
+max_output_bytes = 65536                 # of a tool, as the model gets it; the middle is cut out of longer ones
+max_file_bytes = 1048576                 # of a file that is read or written
+context_messages = 40                    # of a conversation that are sent to the model
+tool_timeout_s = 30.0
+shell_timeout_s = 15.0
+http_timeout_s = 20.0
+turn_timeout_s = 0.0                     # of a whole turn; 0: none
+approval_timeout_s = 300.0               # then the answer is no
+
+# A model that is part of clawsh, for trying things out and for tests: fixture = "steps.jsonl" scripts it.
+[providers.models.local]
+kind = "mock"
+model = "mock"
+
+# Any server with /chat/completions. The key stays in the environment: only the variable's name stands here.
+[providers.models.openai_compatible]
+kind = "openai-compatible"
+base_url = "http://localhost:1234/v1"
+model = "local-model"
+api_key_env = "OPENAI_API_KEY"
+# timeout_s = 120.0                      # until the answer begins
+# idle_timeout_s = 60.0                  # between two pieces of a streamed answer
+# max_retries = 2                        # on 429, 5xx and network errors
+
+# The first that answers:
+# [providers.models.both]
+# kind = "reliable"
+# providers = ["openai_compatible", "local"]
+
+[channels.cli]
+enabled = true
+tools_allow = %s
+
+[memory]
+backend = "sqlite"
+path = "$CLAWSH_HOME/memory.sqlite"
+
+[receipts]
+enabled = true
+path = "$CLAWSH_HOME/tool_receipts.log"
+`, list(d.Security.ForbiddenPaths), list(d.Security.ForbiddenCommands), list(d.Security.AllowedCommands),
+		list(d.Security.AllowedDomains), list(d.Channels.CLI.ToolsAllow))
+}
+
+// list writes a TOML list over as many lines as it needs.
+func list(items []string) string {
+	line, out := "", []string{}
+	for _, s := range items {
+		item := fmt.Sprintf("%q, ", s)
+		if len(line)+len(item) > 110 {
+			out = append(out, strings.TrimRight(line, " "))
+			line = ""
+		}
+		line += item
+	}
+	out = append(out, strings.TrimSuffix(line, ", "))
+	if len(out) == 1 {
+		return "[" + out[0] + "]"
+	}
+	return "[\n  " + strings.Join(out, "\n  ") + ",\n]"
+}
+
+// DisplayTOML is the configuration in force as TOML that can be loaded again. It holds no secret: only names of variables.
+func (c *Config) DisplayTOML() string {
+	b, err := toml.Marshal(file{WorkspaceDir: c.WorkspaceDir, DefaultProvider: c.DefaultProvider, DefaultModel: c.DefaultModel,
+		DefaultAgent: c.DefaultAgent, Security: c.Security, Limits: c.Limits, Channels: c.Channels, Memory: c.Memory, Receipts: c.Receipts,
+		Agents: c.Agents, Providers: providers{c.Providers}})
+	if err != nil {
+		return fmt.Sprintf("# cannot be shown: %v\n", err)
+	}
+	return string(b)
+}

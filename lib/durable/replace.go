@@ -1,0 +1,47 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Replace makes the file at path hold data, atomically and durably: at every moment, and after a crash at any of them,
+// there is either the old file or the new one, whole.
+//
+//	open(dir/.NAME.tmp-…, O_CREAT|O_EXCL)   a crash here leaves an empty temporary file beside the old one
+//	write, fsync                            a crash here leaves a temporary file beside the old one
+//	rename(temporary, path)                 a crash here leaves either name; both are whole
+//	fsync(dir)                              only now is the new name certain to survive
+func Replace(path string, data []byte, mode fs.FileMode) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-")
+	if err != nil {
+		return fmt.Errorf("replace %s: %w", path, err)
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("replace %s: %w", path, err)
+	}
+	return SyncDir(dir)
+}
+
+// SyncDir makes names that were created, renamed or removed in the directory durable.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync directory: %w", err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("sync directory %s: %w", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+// Package loop is the agent loop: user messages in, final answers out.
+//
+// It holds three conversations over pipes (DESIGN §4): with claw-llm; with the tool chain claw-gate | claw-exec |
+// claw-receipt, which is started only when the first tool call comes; and with claw-mem, outside the chain and not
+// awaited until the final record. A turn is
+//
+//	user → request → response → (tool calls → results → request → response)* → final
+//
+// and it ends after at most MaxToolRounds rounds of tools. tool_call lines go to the chain as the same bytes that
+// claw-llm wrote. A stage that dies in the middle of a turn ends that turn with an error that names it; it is started
+// anew for the next one.
+package loop
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"clawsh/lib/process"
+	"clawsh/lib/record"
+)
+
+// Options says how a Loop works. Everything but Starter and Emit may be zero.
+type Options struct {
+	// Agent is the agent's id; SystemPrompt its identity.
+	Agent, SystemPrompt string
+	// Provider and Model override the configured ones.
+	Provider, Model string
+	// Temperature is passed to the provider if set.
+	Temperature *float64
+	// Stream asks for the answer piece by piece.
+	Stream bool
+	// MaxToolRounds bounds the rounds of tool calls of a turn.
+	MaxToolRounds int
+	// Timeout bounds a turn; zero means not at all.
+	Timeout time.Duration
+	// Tools are the tools offered to the model.
+	Tools []record.Tool
+	// ConversationID and Messages resume a conversation.
+	ConversationID string
+	Messages       []record.Message
+	// MaxMessages bounds how many messages of the conversation are sent; zero means all.
+	MaxMessages int
+	// Starter says how the stages are started.
+	Starter Starter
+	// Emit gets every record that the turn produces: deltas, tool calls, tool results and the final.
+	Emit func(line []byte) error
+	// Event gets what happens, for the log.
+	Event func(event string, attrs ...any)
+}
+
+// Starter gives the command of each stage.
+type Starter interface {
+	LLM() (process.Spec, error)
+	Tools() ([]process.Spec, error)
+	Memory(agent string) (process.Spec, error)
+}
+
+// Loop is one conversation. It is not safe for concurrent use.
+type Loop struct {
+	Options
+	mu         sync.Mutex // guards the three conversations against Kill
+	llm, chain *peer
+	mem        *store
+	messages   []record.Message
+	started    bool
+}
+
+// New returns a Loop. Nothing is started before the first turn, or before Warm.
+func New(o Options) *Loop {
+	l := &Loop{Options: o, messages: o.Messages, started: o.ConversationID != ""}
+	if l.ConversationID == "" {
+		l.ConversationID = record.NewID("conv-")
+	}
+	if l.Event == nil {
+		l.Event = func(string, ...any) {}
+	}
+	return l
+}
+
+// Warm starts claw-llm and claw-mem, if they are not running, while the caller still prepares the turn.
+func (l *Loop) Warm(ctx context.Context) error {
+	if l.llm == nil {
+		p, err := l.start(ctx, "claw-llm", func() ([]process.Spec, error) { return one(l.Starter.LLM()) })
+		if err != nil {
+			return err
+		}
+		l.set(func() { l.llm = p })
+	}
+	if l.mem == nil {
+		p, err := l.start(ctx, "claw-mem", func() ([]process.Spec, error) { return one(l.Starter.Memory(l.Agent)) })
+		if err != nil {
+			return err
+		}
+		l.set(func() { l.mem = newStore(p) })
+	}
+	return nil
+}
+
+// startChain starts the tool chain if it is not running.
+func (l *Loop) startChain(ctx context.Context) error {
+	if l.chain != nil {
+		return nil
+	}
+	p, err := l.start(ctx, "tool chain", l.Starter.Tools)
+	if err == nil {
+		l.set(func() { l.chain = p })
+	}
+	return err
+}
+
+// start starts stages that outlive the turn: cancelling it ends them by other means.
+func (l *Loop) start(ctx context.Context, name string, specs func() ([]process.Spec, error)) (*peer, error) {
+	s, err := specs()
+	if err != nil {
+		return nil, err
+	}
+	p, err := start(context.WithoutCancel(ctx), name, s...)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	return p, nil
+}
+
+func one(s process.Spec, err error) ([]process.Spec, error) { return []process.Spec{s}, err }
+
+// set changes which conversations there are.
+func (l *Loop) set(change func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change()
+}
+
+// Close ends all stages after they have finished what they were given.
+func (l *Loop) Close() {
+	for _, p := range []*peer{l.llm, l.chain} {
+		if p != nil {
+			p.stop()
+		}
+	}
+	if l.mem != nil {
+		l.mem.stop()
+	}
+	l.set(func() { l.llm, l.chain, l.mem = nil, nil, nil })
+}
+
+// Kill ends all stages at once. It may be called while a turn runs, which then ends with an error.
+func (l *Loop) Kill() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range []*peer{l.llm, l.chain} {
+		if p != nil {
+			p.kill()
+		}
+	}
+	if l.mem != nil {
+		l.mem.kill()
+	}
+}

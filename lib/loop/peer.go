@@ -1,0 +1,185 @@
+package loop
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"clawsh/lib/process"
+	"clawsh/lib/record"
+)
+
+// Grace periods when stages are ended: first they may finish, then they are told to, then they are killed.
+const (
+	stopGrace   = 2 * time.Second
+	cancelGrace = 5 * time.Second
+)
+
+// peer is a conversation with one stage, or with a chain of stages joined by kernel pipes: lines in at the first, lines
+// out of the last. A reader of its own always drains the output, so that no stage can block on us.
+type peer struct {
+	name   string
+	stages []*process.Stage
+	in     io.WriteCloser
+	lines  chan record.Line
+	closed sync.Once
+}
+
+// start starts the named stages, joined in that order.
+func start(ctx context.Context, name string, specs ...process.Spec) (*peer, error) {
+	p := &peer{name: name, lines: make(chan record.Line, 256)}
+	var stdin *os.File
+	for i := range specs {
+		var stdout, next *os.File
+		if i < len(specs)-1 {
+			r, w, err := os.Pipe()
+			if err != nil {
+				p.kill()
+				return nil, fmt.Errorf("start %s: %w", specs[i].Name, err)
+			}
+			stdout, next = w, r
+		}
+		specs[i].Stdin, specs[i].Stdout = stdin, stdout
+		s, err := process.Start(ctx, specs[i])
+		closeAll(stdin, stdout)
+		if err != nil {
+			closeAll(next)
+			p.kill()
+			return nil, err
+		}
+		stdin = next
+		p.stages = append(p.stages, s)
+	}
+	p.in = p.stages[0].Stdin
+	go p.read(p.stages[len(p.stages)-1].Stdout)
+	return p, nil
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// read delivers the output line by line until it ends. A line that is no record would be a defect of ours: it ends the
+// conversation, and the turn with an error.
+func (p *peer) read(out io.Reader) {
+	defer close(p.lines)
+	b := bufio.NewReaderSize(out, 64<<10)
+	for {
+		raw, err := readLine(b)
+		if err != nil {
+			return
+		}
+		line, err := record.Parse(raw)
+		if err != nil {
+			return
+		}
+		p.lines <- line
+	}
+}
+
+// readLine reads one line of at most record.MaxLineBytes into memory of its own.
+func readLine(b *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := b.ReadSlice('\n')
+		if len(line)+len(part) > record.MaxLineBytes+1 {
+			return nil, record.ErrTooLong
+		}
+		line = append(line, part...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return line[:len(line)-1], nil
+	}
+}
+
+// send writes one record to the first stage.
+func (p *peer) send(line []byte) error {
+	if _, err := p.in.Write(append(line[:len(line):len(line)], '\n')); err != nil {
+		return p.gone(err)
+	}
+	return nil
+}
+
+// closeInput tells the stages that no more will come.
+func (p *peer) closeInput() { p.closed.Do(func() { p.in.Close() }) }
+
+// gone describes why the conversation ended: which stage did, and how.
+func (p *peer) gone(err error) error {
+	p.closeInput()
+	deadline := time.After(stopGrace)
+	for _, s := range p.stages {
+		select {
+		case <-s.Exited():
+		case <-deadline:
+		}
+	}
+	return &StageError{Stage: p.culprit(), Err: err}
+}
+
+// culprit names the stage that was killed, else the one that failed, else the last.
+func (p *peer) culprit() string {
+	described := make([]string, len(p.stages))
+	for i, s := range p.stages {
+		described[i] = s.Describe()
+	}
+	for _, sign := range []string{"killed", "exit status"} {
+		for _, d := range described {
+			if strings.Contains(d, sign) && !strings.Contains(d, "exit status 0") {
+				return d
+			}
+		}
+	}
+	return p.name + ": ended its output"
+}
+
+// cancel ends what is in flight: the stages report it and end. The caller goes on reading until they have.
+func (p *peer) cancel() {
+	p.closeInput()
+	for _, s := range p.stages[:max(1, len(p.stages)-1)] {
+		s.Signal(syscall.SIGTERM)
+	}
+}
+
+// stop ends the conversation after all input has been handled.
+func (p *peer) stop() {
+	p.closeInput()
+	for range p.lines {
+	}
+	for _, s := range p.stages {
+		s.Stop(stopGrace)
+	}
+}
+
+// kill ends the stages at once.
+func (p *peer) kill() {
+	for _, s := range p.stages {
+		s.Signal(syscall.SIGKILL)
+	}
+}
+
+// StageError reports that a stage ended when it should not have.
+type StageError struct {
+	Stage string
+	Err   error
+}
+
+// Error names the stage and how it ended.
+func (e *StageError) Error() string { return e.Stage + ", in the middle of a turn" }
+
+// Unwrap returns what was noticed first.
+func (e *StageError) Unwrap() error { return e.Err }

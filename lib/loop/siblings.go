@@ -1,0 +1,127 @@
+package loop
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/process"
+	"clawsh/lib/record"
+)
+
+// Siblings starts the stages that lie beside our own executable, each with the environment that it needs and no more:
+// the variables that hold provider keys go to claw-llm alone.
+type Siblings struct {
+	config  *config.Config
+	environ []string
+	stderr  *os.File
+}
+
+// NewSiblings returns a Starter for the given configuration. environ is the environment to choose from.
+func NewSiblings(cfg *config.Config, environ []string, stderr *os.File) *Siblings {
+	return &Siblings{config: cfg, environ: environ, stderr: stderr}
+}
+
+// Spec is the command of one sibling, with the configuration handed on and secrets held back.
+func (s *Siblings) Spec(name string, args ...string) (process.Spec, error) {
+	return s.spec(name, nil, args)
+}
+
+// WithSecrets is Spec for the programs that own the provider keys, or pass them on to the one that does.
+func (s *Siblings) WithSecrets(name string, args ...string) (process.Spec, error) {
+	return s.spec(name, s.config.SecretEnv(), args)
+}
+
+func (s *Siblings) spec(name string, secrets, args []string) (process.Spec, error) {
+	path, err := process.Find(name)
+	if err != nil {
+		return process.Spec{}, fmt.Errorf("find %s: %w", name, err)
+	}
+	held := s.config.SecretEnv()
+	env := slices.DeleteFunc(process.Environment(s.environ, secrets...), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return name == "CLAWSH_HOME" || name == "CLAWSH_CONFIG" || slices.Contains(held, name) && !slices.Contains(secrets, name)
+	})
+	env = append(env, "CLAWSH_HOME="+s.config.Home)
+	if s.config.Found() {
+		env = append(env, "CLAWSH_CONFIG="+s.config.File)
+	}
+	return process.Spec{Name: name, Path: path, Args: args, Env: env, Stderr: s.stderr}, nil
+}
+
+// LLM implements Starter.
+func (s *Siblings) LLM() (process.Spec, error) { return s.WithSecrets("claw-llm") }
+
+// Memory implements Starter.
+func (s *Siblings) Memory(agent string) (process.Spec, error) {
+	return s.Spec("claw-mem", "--agent", agent)
+}
+
+// Tools implements Starter.
+func (s *Siblings) Tools() ([]process.Spec, error) {
+	var specs []process.Spec
+	for _, name := range []string{"claw-gate", "claw-exec", "claw-receipt"} {
+		spec, err := s.Spec(name)
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, spec)
+	}
+	return specs, nil
+}
+
+// Query runs a sibling's command with --output-format json and decodes the data of its envelope into v. A failure that
+// the command reports is returned as an *envelope.Error.
+func (s *Siblings) Query(ctx context.Context, v any, name string, args ...string) error {
+	return s.query(ctx, v, name, nil, args)
+}
+
+// QueryWithSecrets is Query for claw-llm, with the provider keys.
+func (s *Siblings) QueryWithSecrets(ctx context.Context, v any, name string, args ...string) error {
+	return s.query(ctx, v, name, s.config.SecretEnv(), args)
+}
+
+func (s *Siblings) query(ctx context.Context, v any, name string, secrets, args []string) error {
+	spec, err := s.spec(name, secrets, append(args, "--output-format", "json"))
+	if err != nil {
+		return err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	spec.Stdin = null
+	stage, err := process.Start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	out, readErr := io.ReadAll(io.LimitReader(stage.Stdout, record.MaxLineBytes))
+	waitErr := stage.Wait()
+	if readErr != nil {
+		return fmt.Errorf("read what %s says: %w", name, readErr)
+	}
+	return decodeEnvelope(stage.Describe(), bytes.TrimSpace(out), v, waitErr)
+}
+
+func decodeEnvelope(who string, out []byte, v any, waitErr error) error {
+	var env struct {
+		ExitCode int               `json:"exit_code"`
+		Data     record.Raw        `json:"data"`
+		Error    *envelope.Failure `json:"error"`
+	}
+	if err := record.DecodeOpen(out, &env); err != nil {
+		return errors.Join(fmt.Errorf("%s: its answer is no JSON envelope: %w", who, err), waitErr)
+	}
+	if env.Error != nil {
+		return &envelope.Error{Code: env.Error.Code, Message: env.Error.Message, Hint: env.Error.Hint, Exit: env.ExitCode}
+	}
+	return record.DecodeOpen(env.Data, v)
+}

@@ -1,0 +1,147 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"clawsh/lib/record"
+)
+
+// runTools sends the calls to the chain, as the bytes that claw-llm wrote, and collects one result for each.
+func (t *turn) runTools(ctx context.Context, calls []record.Line) error {
+	if err := t.startChain(ctx); err != nil {
+		return err
+	}
+	waiting := map[string]bool{}
+	for _, c := range calls {
+		t.Event("tool_requested", "call_id", c.ID(), "conversation_id", t.ConversationID)
+		if err := t.Emit(c.Bytes()); err != nil {
+			return err
+		}
+		waiting[c.ID()] = true
+	}
+	go t.feed(t.chain, calls)
+	for len(waiting) > 0 {
+		line, err := next(ctx, t.chain)
+		if err != nil {
+			return err
+		}
+		if err := t.result(line, waiting); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// feed writes the calls without holding up the reader of the results: pipes are small. A failed write shows as the end of
+// the results.
+func (t *turn) feed(p *peer, calls []record.Line) {
+	for _, c := range calls {
+		if _, err := p.in.Write(append(c.Clone().Bytes(), '\n')); err != nil {
+			return
+		}
+	}
+}
+
+// result takes one line from the chain: the result of a call, or an error record about it.
+func (t *turn) result(line record.Line, waiting map[string]bool) error {
+	switch line.Kind() {
+	case record.KindToolResult:
+	case record.KindError:
+		var e record.Error
+		if err := record.DecodeOpen(line.Bytes(), &e); err != nil {
+			return err
+		}
+		return fmt.Errorf("%s: %s", e.Stage, e.Message)
+	default:
+		return nil
+	}
+	if !waiting[line.ID()] {
+		return nil
+	}
+	delete(waiting, line.ID())
+	var r record.ToolResult
+	if err := record.DecodeOpen(line.Bytes(), &r); err != nil {
+		return fmt.Errorf("read a tool result: %w", err)
+	}
+	t.note(r)
+	return errors.Join(t.mem.put(line.Bytes()), t.Emit(line.Bytes()))
+}
+
+// note adds a result to the conversation and to the final record.
+func (t *turn) note(r record.ToolResult) {
+	content := r.Output
+	if r.Error != "" {
+		content = r.Error
+		if r.Output != "" {
+			content += "\n" + r.Output
+		}
+	}
+	t.messages = append(t.messages, record.Message{Role: "tool", ToolCallID: r.ID, Content: content, IsError: !r.Success})
+	if r.ReceiptID != "" {
+		t.final.Receipts = append(t.final.Receipts, r.ReceiptID)
+	}
+	if r.Status == record.StatusDenied {
+		d := record.Denial{ID: r.ID, Tool: r.Tool, Reason: r.Error}
+		if v := r.Verdict; v != nil {
+			d.Rule, d.Reason, d.Approval = v.Rule, v.Reason, v.Approval
+		}
+		t.final.Denials = append(t.final.Denials, d)
+	}
+}
+
+// collect takes what a cancelled chain still reports.
+func (t *turn) collect(p *peer) {
+	deadline := time.NewTimer(cancelGrace)
+	defer deadline.Stop()
+	for {
+		select {
+		case line, ok := <-p.lines:
+			if !ok {
+				return
+			}
+			if line.Kind() == record.KindToolResult {
+				t.result(line, map[string]bool{line.ID(): true})
+			}
+		case <-deadline.C:
+			p.kill()
+			return
+		}
+	}
+}
+
+// RunTool sends one call through the tool chain, as a turn would, and returns its result.
+func RunTool(ctx context.Context, s Starter, call record.ToolCall) (record.ToolResult, error) {
+	var r record.ToolResult
+	line, err := record.Encode(call)
+	if err != nil {
+		return r, err
+	}
+	specs, err := s.Tools()
+	if err != nil {
+		return r, err
+	}
+	p, err := start(context.WithoutCancel(ctx), "tool chain", specs...)
+	if err != nil {
+		return r, fmt.Errorf("start the tool chain: %w", err)
+	}
+	defer p.stop()
+	if err := p.send(line); err != nil {
+		return r, err
+	}
+	p.closeInput()
+	out, err := next(ctx, p)
+	if ctx.Err() != nil {
+		p.cancel()
+		out, err = next(context.WithoutCancel(ctx), p)
+	}
+	if err != nil {
+		return r, err
+	}
+	if out.Kind() == record.KindError {
+		return r, providerError(out)
+	}
+	return r, record.DecodeOpen(out.Bytes(), &r)
+}

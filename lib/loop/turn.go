@@ -1,0 +1,284 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"clawsh/lib/envelope"
+	"clawsh/lib/record"
+)
+
+// turn is the state of one turn.
+type turn struct {
+	*Loop
+	id    string
+	final record.Final
+}
+
+// ErrTimeout is the cause of a turn that took longer than Options.Timeout.
+var ErrTimeout = errors.New("the turn took too long")
+
+// Turn runs one turn and returns its final record, which has been emitted, and persisted unless its Error says
+// otherwise. A cancelled context ends the turn early: what was done is kept, and the final says so. The error is not
+// nil only if the final could not be emitted.
+func (l *Loop) Turn(ctx context.Context, user record.User) (record.Final, error) {
+	t := l.begin(&user)
+	work := ctx
+	if l.Timeout > 0 {
+		var cancel context.CancelFunc
+		work, cancel = context.WithTimeoutCause(ctx, l.Timeout, ErrTimeout)
+		defer cancel()
+	}
+	if err := t.run(work, user); err != nil {
+		t.fail(work, err)
+	}
+	return t.finish(ctx)
+}
+
+func (l *Loop) begin(user *record.User) *turn {
+	if user.ConversationID != "" && user.ConversationID != l.ConversationID {
+		l.ConversationID, l.messages, l.started = user.ConversationID, nil, true
+	}
+	if !l.started {
+		l.started = true
+		l.Event("conversation_started", "conversation_id", l.ConversationID, "agent", l.Agent)
+	}
+	if user.TurnID == "" {
+		user.TurnID = record.NewID("turn-")
+	}
+	if user.ID == "" {
+		user.ID = record.NewID("msg-")
+	}
+	user.V, user.Kind, user.ConversationID, user.Agent = record.Version, record.KindUser, l.ConversationID, l.Agent
+	user.TS = record.Now()
+	return &turn{Loop: l, id: user.TurnID, final: record.Final{V: record.Version, Kind: record.KindFinal, ID: record.NewID("final-"),
+		ConversationID: l.ConversationID, TurnID: user.TurnID, Agent: l.Agent, Denials: []record.Denial{}, Receipts: []string{}}}
+}
+
+// run is the loop itself: ask, run tools, ask again.
+func (t *turn) run(ctx context.Context, user record.User) error {
+	if err := t.Warm(ctx); err != nil {
+		return err
+	}
+	if err := t.persist(user); err != nil {
+		return err
+	}
+	t.messages = append(t.messages, record.Message{Role: "user", Content: user.Content})
+	for {
+		resp, calls, err := t.ask(ctx)
+		if err != nil {
+			return err
+		}
+		t.messages = append(t.messages, record.Message{Role: "assistant", Content: resp.FinalText, ToolCalls: resp.ToolCalls})
+		t.final.Content = resp.FinalText
+		if len(calls) == 0 {
+			t.final.StopReason = record.StopFinalText
+			return nil
+		}
+		if t.final.Rounds >= t.MaxToolRounds {
+			t.giveUp(resp.ToolCalls)
+			return nil
+		}
+		t.final.Rounds++
+		if err := t.runTools(ctx, calls); err != nil {
+			return err
+		}
+	}
+}
+
+// giveUp ends a turn whose model wants more tools than it may have.
+func (t *turn) giveUp(calls []record.CallPart) {
+	t.final.StopReason = record.StopMaxToolRounds
+	t.final.Error = fmt.Sprintf("no final answer after %d rounds of tool calls", t.final.Rounds)
+	t.final.ErrorCode = "limit.max_tool_rounds"
+	t.final.Hint = "raise limits.max_tool_rounds, or --max-tool-rounds for one turn"
+	for _, c := range calls {
+		t.messages = append(t.messages, record.Message{Role: "tool", ToolCallID: c.ID, IsError: true,
+			Content: "not run: the turn reached its limit of tool rounds"})
+	}
+}
+
+// persist sends a record to claw-mem without waiting.
+func (t *turn) persist(v any) error {
+	line, err := record.Encode(v)
+	if err != nil {
+		return err
+	}
+	return t.mem.put(line)
+}
+
+// ask sends the request and returns the response with its tool_call lines.
+func (t *turn) ask(ctx context.Context) (*record.Response, []record.Line, error) {
+	req := record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"), ConversationID: t.ConversationID,
+		TurnID: t.id, TS: record.Now(), Provider: t.Provider, Model: t.Model, SystemPrompt: t.SystemPrompt, Messages: t.window(),
+		Tools: t.Tools, Temperature: t.Temperature, Stream: t.Stream}
+	line, err := record.Encode(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(line) > record.MaxLineBytes {
+		return nil, nil, envelope.Errorf(envelope.ExitError, "request.too_large", "the conversation is too long to send: %d bytes, at most %d",
+			len(line), record.MaxLineBytes).WithHint("start a new conversation, or lower limits.context_messages")
+	}
+	if err := t.llm.send(line); err != nil {
+		return nil, nil, err
+	}
+	return t.answer(ctx, req.ID)
+}
+
+// answer reads what claw-llm says about a request: deltas, then a response and its tool calls, or an error.
+func (t *turn) answer(ctx context.Context, id string) (*record.Response, []record.Line, error) {
+	var resp *record.Response
+	var calls []record.Line
+	for resp == nil || len(calls) < len(resp.ToolCalls) {
+		line, err := next(ctx, t.llm)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case line.Kind() == record.KindDelta && line.Text("request_id") == id:
+			err = t.Emit(line.Bytes())
+		case line.Kind() == record.KindResponse && line.Text("request_id") == id:
+			resp, err = t.response(line)
+		case line.Kind() == record.KindToolCall && line.Text("request_id") == id && resp != nil:
+			calls = append(calls, line)
+		case line.Kind() == record.KindError && (line.Text("ref") == id || line.Text("ref") == ""):
+			err = providerError(line)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return resp, calls, nil
+}
+
+func (t *turn) response(line record.Line) (*record.Response, error) {
+	var r record.Response
+	if err := record.DecodeOpen(line.Bytes(), &r); err != nil {
+		return nil, fmt.Errorf("read the response of claw-llm: %w", err)
+	}
+	t.final.Usage = t.final.Usage.Add(r.Usage)
+	t.final.Provider, t.final.Model = r.Provider, r.Model
+	return &r, t.mem.put(line.Bytes())
+}
+
+// next waits for the next line of a conversation.
+func next(ctx context.Context, p *peer) (record.Line, error) {
+	select {
+	case line, ok := <-p.lines:
+		if !ok {
+			return record.Line{}, p.gone(fmt.Errorf("%s ended", p.name))
+		}
+		return line, nil
+	case <-ctx.Done():
+		return record.Line{}, context.Cause(ctx)
+	}
+}
+
+func providerError(line record.Line) error {
+	var e record.Error
+	if err := record.DecodeOpen(line.Bytes(), &e); err != nil {
+		return err
+	}
+	return &envelope.Error{Code: e.Code, Message: e.Message, Hint: e.Hint, Exit: envelope.ExitProvider}
+}
+
+// window is the part of the conversation that is sent: the newest messages, from a user message on.
+func (t *turn) window() []record.Message {
+	from := 0
+	if t.MaxMessages > 0 && len(t.messages) > t.MaxMessages {
+		for i := len(t.messages) - 1; i > 0; i-- {
+			if t.messages[i].Role == "user" {
+				from = i
+				if len(t.messages)-i >= t.MaxMessages {
+					break
+				}
+			}
+		}
+	}
+	return t.messages[from:]
+}
+
+// fail turns what went wrong into the final's stop reason, and ends the stages that were in the middle of it.
+func (t *turn) fail(ctx context.Context, err error) {
+	e := envelope.From(err)
+	t.final.Error, t.final.ErrorCode, t.final.Hint = e.Message, e.Code, e.Hint
+	var stage *StageError
+	switch {
+	case errors.As(err, &stage):
+		t.final.StopReason, t.final.ErrorCode = record.StopStageError, "stage.died"
+	case errors.Is(err, ErrTimeout):
+		t.final.StopReason, t.final.ErrorCode = record.StopTimeout, "limit.timeout"
+		t.final.Error = fmt.Sprintf("no final answer within %s", t.Timeout.Round(time.Millisecond))
+	case ctx.Err() != nil, e.Code == "provider.cancelled":
+		t.final.StopReason, t.final.ErrorCode, t.final.CancelObserved = record.StopCancelled, "cancelled", true
+	case e.Exit == envelope.ExitProvider:
+		t.final.StopReason = record.StopProviderError
+	default:
+		t.final.StopReason = record.StopStageError
+	}
+	t.abandon()
+	t.repair()
+}
+
+// abandon ends claw-llm and the tool chain; results of calls that were in flight are kept.
+func (t *turn) abandon() {
+	if t.llm != nil && t.final.StopReason != record.StopProviderError {
+		t.llm.cancel()
+		t.llm.stop()
+		t.set(func() { t.llm = nil })
+	}
+	if t.chain != nil {
+		t.chain.cancel()
+		t.collect(t.chain)
+		t.chain.stop()
+		t.set(func() { t.chain = nil })
+	}
+}
+
+// repair closes the conversation's open end: a call without a result would be refused by providers.
+func (t *turn) repair() {
+	answered := map[string]bool{}
+	for _, m := range t.messages {
+		answered[m.ToolCallID] = true
+	}
+	for i := len(t.messages) - 1; i >= 0 && t.messages[i].Role != "user"; i-- {
+		for _, c := range t.messages[i].ToolCalls {
+			if !answered[c.ID] {
+				t.messages = append(t.messages, record.Message{Role: "tool", ToolCallID: c.ID, IsError: true,
+					Content: "interrupted, outcome unknown"})
+			}
+		}
+	}
+}
+
+// finish persists the final, waits until everything is durable, and emits it.
+func (t *turn) finish(ctx context.Context) (record.Final, error) {
+	t.final.TS = record.Now()
+	if err := t.persistFinal(context.WithoutCancel(ctx)); err != nil && t.final.StopReason != record.StopStageError {
+		e := envelope.From(err)
+		t.final.StopReason, t.final.Error, t.final.ErrorCode = record.StopStageError, "the turn is not persisted: "+e.Message,
+			"memory.not_persisted"
+	}
+	if t.mem != nil && t.mem.broken() {
+		t.mem.stop()
+		t.set(func() { t.mem = nil })
+	}
+	line, err := record.Encode(t.final)
+	if err != nil {
+		return t.final, err
+	}
+	return t.final, t.Emit(line)
+}
+
+func (t *turn) persistFinal(ctx context.Context) error {
+	if t.mem == nil {
+		return errors.New("claw-mem is not running")
+	}
+	if err := t.persist(t.final); err != nil {
+		return err
+	}
+	return t.mem.sync(ctx)
+}

@@ -1,0 +1,67 @@
+// Package process finds, starts and ends other programs: the stages of clawsh as coprocesses over kernel pipes, and tools
+// as trees that can be killed whole. Children get an environment that is put together for them, never the parent's.
+package process
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Find returns the absolute path of a program of ours: beside our own executable, else in an absolute directory of PATH.
+// It never looks in the working directory.
+func Find(name string) (string, error) {
+	if name == "" || strings.ContainsRune(name, filepath.Separator) {
+		return "", fmt.Errorf("find program %q: want a plain name", name)
+	}
+	if self, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(self); err == nil {
+			self = real
+		}
+		if path := filepath.Join(filepath.Dir(self), name); executable(path) {
+			return path, nil
+		}
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && executable(path) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s is neither beside clawsh nor on PATH", name)
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// passed are the variables that children get if they are set: what programs need to find their way, nothing that could
+// hold a secret.
+var passed = []string{"PATH", "HOME", "TMPDIR", "LANG", "LANGUAGE", "TZ", "TERM", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG"}
+
+// Environment chooses from environ what a child may see: the allowlist, LC_* and CLAWSH_* variables, and the extras that
+// are named. Of the CLAWSH_* ones, those that look like secrets pass only by name.
+func Environment(environ []string, extras ...string) []string {
+	var out []string
+	for _, e := range environ {
+		name, _, ok := strings.Cut(e, "=")
+		switch {
+		case !ok:
+		case slices.Contains(extras, name), slices.Contains(passed, name), strings.HasPrefix(name, "LC_"),
+			strings.HasPrefix(name, "CLAWSH_") && !looksSecret(name):
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func looksSecret(name string) bool {
+	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL"} {
+		if strings.Contains(strings.ToUpper(name), word) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,167 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Spec describes a coprocess. Stdin and Stdout are passed to it as they are; where they are nil, a pipe is made.
+type Spec struct {
+	Name   string
+	Path   string
+	Args   []string
+	Env    []string
+	Stdin  *os.File
+	Stdout *os.File
+	Stderr *os.File
+}
+
+// Stage is a running coprocess. Stdin and Stdout are our ends of its pipes, nil where a file was given. It stays in our
+// session and process group, so that it can ask questions on the terminal, and gets SIGTERM when we die.
+type Stage struct {
+	Stdin  io.WriteCloser
+	Stdout io.ReadCloser
+	name   string
+	cmd    *exec.Cmd
+	exited chan struct{}
+	err    error // how it ended; valid once exited is closed
+}
+
+// Start starts a coprocess. When ctx ends it is killed.
+func Start(ctx context.Context, spec Spec) (*Stage, error) {
+	cmd := exec.CommandContext(ctx, spec.Path, spec.Args...)
+	cmd.Env, cmd.SysProcAttr = spec.Env, stageAttributes()
+	if spec.Stderr != nil {
+		cmd.Stderr = spec.Stderr
+	}
+	s := &Stage{name: spec.Name, cmd: cmd, exited: make(chan struct{})}
+	var theirs []*os.File
+	in, out, err := s.pipes(spec, &theirs)
+	cmd.Stdin, cmd.Stdout = in, out
+	if err == nil {
+		err = launch(cmd)
+	}
+	for _, f := range theirs {
+		f.Close()
+	}
+	if err != nil {
+		for _, c := range []io.Closer{s.Stdin, s.Stdout} {
+			if c != nil {
+				c.Close()
+			}
+		}
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	go func() {
+		s.err = cmd.Wait()
+		close(s.exited)
+	}()
+	return s, nil
+}
+
+// pipes makes the pipes that were not given; theirs are the ends that the child alone may keep.
+func (s *Stage) pipes(spec Spec, theirs *[]*os.File) (in, out *os.File, err error) {
+	in, out = spec.Stdin, spec.Stdout
+	if in == nil {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, nil, err
+		}
+		in, s.Stdin = r, w
+		*theirs = append(*theirs, r)
+	}
+	if out == nil {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return in, nil, err
+		}
+		out, s.Stdout = w, r
+		*theirs = append(*theirs, w)
+	}
+	return in, out, nil
+}
+
+// launcher is a thread that lives as long as we do: Linux sends the death signal of a child when the thread that started
+// it ends, not when the process does.
+var launcher = sync.OnceValue(func() chan func() {
+	work := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for f := range work {
+			f()
+		}
+	}()
+	return work
+})
+
+func launch(cmd *exec.Cmd) error {
+	done := make(chan error)
+	launcher() <- func() { done <- cmd.Start() }
+	return <-done
+}
+
+// Exited is closed when the stage has ended.
+func (s *Stage) Exited() <-chan struct{} { return s.exited }
+
+// Wait waits until the stage has ended, and returns an *exec.ExitError if that was not with exit code 0. It may be called
+// any number of times.
+func (s *Stage) Wait() error {
+	<-s.exited
+	return s.err
+}
+
+// Signal sends a signal to the stage; one that has ended gets none.
+func (s *Stage) Signal(sig os.Signal) {
+	select {
+	case <-s.exited:
+	default:
+		s.cmd.Process.Signal(sig)
+	}
+}
+
+// Describe says in words how the stage ended, or that it runs.
+func (s *Stage) Describe() string {
+	select {
+	case <-s.exited:
+	default:
+		return s.name + ": running"
+	}
+	var exit *exec.ExitError
+	if errors.As(s.err, &exit) {
+		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			return fmt.Sprintf("%s: killed by signal %d (%s)", s.name, ws.Signal(), ws.Signal())
+		}
+		return fmt.Sprintf("%s: exit status %d", s.name, exit.ExitCode())
+	}
+	if s.err != nil {
+		return fmt.Sprintf("%s: %v", s.name, s.err)
+	}
+	return s.name + ": exit status 0"
+}
+
+// Stop ends the stage: it closes its input and gives it the grace time to finish, then asks it with SIGTERM, then kills
+// it. The error is how it ended.
+func (s *Stage) Stop(grace time.Duration) error {
+	if s.Stdin != nil {
+		s.Stdin.Close()
+	}
+	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		t := time.NewTimer(grace)
+		select {
+		case <-s.exited:
+			t.Stop()
+			return s.err
+		case <-t.C:
+			s.Signal(sig)
+		}
+	}
+	return s.Wait()
+}

@@ -1,0 +1,34 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"clawsh/lib/command"
+)
+
+// Filter runs a stage as a command: on the command's streams, under its program's name. With CLAWSH_TRACE=DIR what the
+// stage reads is also appended to DIR/<program>.jsonl.
+func Filter(ctx context.Context, c *command.Call, s Stage) (command.Result, error) {
+	s.Name = c.App
+	if dir := c.Getenv("CLAWSH_TRACE"); dir != "" {
+		f, err := os.OpenFile(filepath.Join(dir, c.App+".jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("open the trace (CLAWSH_TRACE): %w", err)
+		}
+		defer f.Close()
+		s.Trace = lossy{f}
+	}
+	return command.Records(), s.Run(ctx, c.Stdin, c.Stdout)
+}
+
+// lossy never fails: a full disk must not end a turn because of a debugging aid.
+type lossy struct{ w io.Writer }
+
+func (l lossy) Write(p []byte) (int, error) {
+	l.w.Write(p)
+	return len(p), nil
+}

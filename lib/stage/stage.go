@@ -1,0 +1,248 @@
+// Package stage is the skeleton of a clawsh filter: a program that reads records on standard input and writes records on
+// standard output. It implements the six rules of DESIGN §3 once, for all stages:
+//
+//  1. a record of a kind that the stage does not handle passes through, byte for byte and in order;
+//  2. fields are added by splicing (record.Line.With), nothing is re-encoded;
+//  3. a line that is not a record becomes an error record in its place, the stage goes on and fails at the end; a huge
+//     line is skipped in constant memory;
+//  4. output is flushed whenever input is idle, and before a handler that may take long, so that every stage works as
+//     a coprocess;
+//  5. at the end of input the stage finishes, flushes and checks that the flush worked; a cancelled context ends what is
+//     in flight; a closed output ends the stage quietly, a full disk loudly;
+//  6. standard output carries records only.
+package stage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+	"time"
+
+	"clawsh/lib/envelope"
+	"clawsh/lib/record"
+)
+
+// Handler handles one record. It writes what it has to say to out and returns; an error becomes an error record in the
+// place of the record, and the stage goes on, unless it is wrapped by Fatal. The line is valid until the handler returns.
+type Handler func(ctx context.Context, line record.Line, out *Writer) error
+
+// DrainGrace is how long a stage with Drain set waits for more input after it was told to stop.
+const DrainGrace = 2 * time.Second
+
+// Stage describes a filter.
+type Stage struct {
+	// Name is the program's name, for error records.
+	Name string
+	// Handlers holds the handler of each kind that the stage owns.
+	Handlers map[record.Kind]Handler
+	// Drain makes a cancelled stage go on until its input ends, or is idle for DrainGrace: for stages that must answer or
+	// record whatever the stages before them still report. Handlers see the cancelled context.
+	Drain bool
+	// Text, if set, makes a record of input that does not start with {: a message typed or piped as it is.
+	Text func(text string) ([]byte, error)
+	// Trace, if set, gets a copy of everything that is read (CLAWSH_TRACE).
+	Trace io.Writer
+}
+
+// Fatal wraps an error that must end the stage: it can do nothing useful any more.
+func Fatal(err error) error { return fatal{err} }
+
+type fatal struct{ error }
+
+func (f fatal) Unwrap() error { return f.error }
+
+// runner is one run of a stage. mu guards out and stopped: the loop holds it while it works, never while it reads.
+type runner struct {
+	Stage
+	mu      sync.Mutex
+	out     *Writer
+	stopped bool
+	bad     int
+	active  chan struct{}
+}
+
+// Run reads in until its end and writes to out. It returns nil if all went well or the reader of out has gone; the
+// cause of ctx if that was cancelled; and an error with exit code 1 if lines were bad or output failed.
+func (s Stage) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	if s.Trace != nil {
+		in = io.TeeReader(in, s.Trace)
+	}
+	r := &runner{Stage: s, out: NewWriter(out), active: make(chan struct{}, 1)}
+	done := make(chan error, 1)
+	go func() { done <- r.loop(ctx, in) }()
+	select {
+	case err := <-done:
+		return r.end(ctx, err)
+	case <-ctx.Done():
+	}
+	if s.Drain {
+		if err, ended := r.drain(done); ended {
+			return r.end(ctx, err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopped = true
+	return r.end(ctx, r.out.Flush())
+}
+
+// drain waits for the loop to end, as long as it goes on working.
+func (r *runner) drain(done chan error) (error, bool) {
+	idle := time.NewTimer(DrainGrace)
+	defer idle.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err, true
+		case <-r.active:
+			idle.Reset(DrainGrace)
+		case <-idle.C:
+			return nil, false
+		}
+	}
+}
+
+func (r *runner) end(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrClosedPipe):
+		return nil
+	case err != nil && !errors.Is(err, ctx.Err()):
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case r.bad > 0:
+		return envelope.Errorf(envelope.ExitError, "input.bad_lines", "%s could not be handled; each is reported by an error record",
+			count(r.bad, "input line"))
+	}
+	return nil
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func (r *runner) loop(ctx context.Context, in io.Reader) error {
+	lines := newLineReader(idleFlusher{in, r})
+	if r.Text != nil {
+		if err := r.readText(ctx, lines); err != nil {
+			return err
+		}
+	}
+	for {
+		raw, err := lines.next()
+		if err == io.EOF {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.out.Flush()
+		}
+		if err != nil && !errors.Is(err, record.ErrTooLong) {
+			return fmt.Errorf("read input: %w", err)
+		}
+		if err := r.one(ctx, raw, err); err != nil {
+			return err
+		}
+	}
+}
+
+// one handles one line, or reports why it could not be read.
+func (r *runner) one(ctx context.Context, raw []byte, bad error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped || !r.Drain && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var line record.Line
+	if bad == nil {
+		line, bad = record.Parse(raw)
+	}
+	if bad != nil {
+		return r.report(record.Line{}, envelope.Errorf(0, code(bad), "bad input line: %w", bad))
+	}
+	handler := r.Handlers[line.Kind()]
+	if handler == nil {
+		return r.out.Write(raw)
+	}
+	select {
+	case r.active <- struct{}{}:
+	default:
+	}
+	if v, ok := line.Field("v"); ok && string(v) != "1" {
+		return r.report(line, envelope.Errorf(0, "record.version", "%s record of version %.20s: this program reads version 1", line.Kind(), v))
+	}
+	if err := r.out.Flush(); err != nil {
+		return err
+	}
+	err := handler(ctx, line, r.out)
+	var f fatal
+	if errors.As(err, &f) || errors.Is(err, errOutput) {
+		return err
+	}
+	if err != nil {
+		return r.report(line, err)
+	}
+	return nil
+}
+
+// code names the reason for which a line is refused, for error records.
+func code(err error) string {
+	for _, c := range []struct {
+		err  error
+		code string
+	}{{record.ErrTooLong, "record.too_long"}, {record.ErrTooDeep, "record.too_deep"}, {record.ErrNoKind, "record.no_kind"},
+		{record.ErrNameCase, "record.name_case"}} {
+		if errors.Is(err, c.err) {
+			return c.code
+		}
+	}
+	return "record.syntax"
+}
+
+// report writes the error record that stands for a record which could not be handled.
+func (r *runner) report(line record.Line, err error) error {
+	r.bad++
+	e := ErrorRecord(r.Name, line, err)
+	b, encErr := record.Encode(e)
+	if encErr != nil {
+		return encErr
+	}
+	return r.out.Write(b)
+}
+
+// Retryable is implemented by errors that may go away when the same record is sent again.
+type Retryable interface{ Temporary() bool }
+
+// ErrorRecord makes the error record by which a stage reports err about a line.
+func ErrorRecord(stage string, line record.Line, err error) record.Error {
+	e := envelope.From(err)
+	var t Retryable
+	return record.Error{V: record.Version, Kind: record.KindError, Stage: stage, Code: e.Code, Message: e.Message, Hint: e.Hint,
+		Ref: line.ID(), ConversationID: line.Text("conversation_id"), TurnID: line.Text("turn_id"),
+		Retryable: errors.As(err, &t) && t.Temporary()}
+}
+
+// readText looks at the first byte of the input: { starts a record, anything else a text, which is read whole.
+func (r *runner) readText(ctx context.Context, lines *lineReader) error {
+	first, err := lines.peek()
+	if err != nil || first == '{' {
+		return nil
+	}
+	text, err := lines.rest(record.MaxLineBytes / 8)
+	if err != nil {
+		return fmt.Errorf("read the message: %w", err)
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	raw, err := r.Text(string(text))
+	if err != nil {
+		return err
+	}
+	return r.one(ctx, raw, nil)
+}

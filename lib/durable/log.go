@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,8 +26,9 @@ type Log struct {
 
 	mu   sync.Mutex
 	f    *os.File
-	end  int64  // the size after our own last append; guarded by mu
-	last []byte // the last line then, without newline; guarded by mu
+	end  int64     // the size after our own last append; guarded by mu
+	at   time.Time // the file's time of change then; guarded by mu
+	last []byte    // the last line then, without newline; guarded by mu
 }
 
 // OpenLog opens the log at path, and creates it with the given mode if it is missing. A symbolic link is refused, and so is
@@ -126,7 +128,7 @@ func (l *Log) tail() (size int64, torn bool, err error) {
 		return 0, false, err
 	}
 	size = info.Size()
-	if size == l.end {
+	if size == l.end && info.ModTime().Equal(l.at) {
 		return size, false, nil
 	}
 	l.last = nil
@@ -172,7 +174,9 @@ func (l *Log) write(line []byte, size int64, torn, sync bool) error {
 			return fmt.Errorf("sync %s: %w", l.path, err)
 		}
 	}
-	l.end, l.last = size+int64(len(out)), bytes.Clone(line)
+	if info, err := l.f.Stat(); err == nil {
+		l.end, l.at, l.last = size+int64(len(out)), info.ModTime(), bytes.Clone(line)
+	}
 	return nil
 }
 

@@ -34,7 +34,9 @@ func Confirm(ctx context.Context, prompt string) (bool, error) {
 }
 
 // AskLine asks for one line of at most maxBytes bytes on /dev/tty and returns it without its newline.
-func AskLine(ctx context.Context, prompt string, maxBytes int) (string, error) { return ask(ctx, prompt, maxBytes) }
+func AskLine(ctx context.Context, prompt string, maxBytes int) (string, error) {
+	return ask(ctx, prompt, maxBytes)
+}
 
 // ask opens the terminal anew for each question: it may have changed hands. A lock on it keeps two questions apart.
 func ask(ctx context.Context, prompt string, maxBytes int) (string, error) {

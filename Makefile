@@ -1,0 +1,47 @@
+# clawsh: few targets, each a line or two of go. No cgo: with it, net and os/user would link dynamically.
+export CGO_ENABLED = 0
+GO      ?= go
+PREFIX  ?= /usr/local
+BIN     ?= bin
+FLAGS   := -trimpath -ldflags=-s\ -w
+PROGRAMS := clawsh claw-llm claw-gate claw-exec claw-receipt claw-mem claw-loop
+FUZZTIME ?= 10s
+
+.PHONY: all build test race lint bench fuzz install clean demo
+
+all: build
+
+build: ## all seven programs, into bin/
+	mkdir -p $(BIN)
+	$(GO) build $(FLAGS) -o $(BIN)/ ./cmd/...
+
+test: ## all tests, over the real binaries
+	$(GO) test ./...
+
+race: ## the same with the race detector, which needs a C compiler
+	CGO_ENABLED=1 $(GO) test -race ./lib/...
+
+lint: ## gofmt, vet on Linux and macOS, staticcheck
+	@test -z "$$(gofmt -l cmd lib test docs)" || { gofmt -l cmd lib test docs; exit 1; }
+	$(GO) vet ./...
+	GOOS=darwin $(GO) build ./...
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+bench: build ## figures beside their reference, measured in the same run
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./lib/...
+	CLAWSH_BIN=$(CURDIR)/$(BIN) $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 20m ./test/bench
+
+fuzz: ## every fuzz target for FUZZTIME
+	@for p in $$($(GO) list ./lib/...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+install: build ## the programs into PREFIX/bin
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install $(addprefix $(BIN)/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin/
+
+clean:
+	rm -rf $(BIN)
+
+demo: build ## the main job, offline, in a scratch home
+	./test/demo.sh $(BIN)

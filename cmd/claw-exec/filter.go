@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/permit"
+	"clawsh/lib/record"
+	"clawsh/lib/stage"
+	"clawsh/lib/tool"
+)
+
+// executor is the filter's state.
+type executor struct {
+	call     *command.Call
+	config   *config.Config
+	verifier *permit.Verifier
+	register *permit.Register
+	env      *tool.Env
+}
+
+func filter() command.Command {
+	return command.Command{
+		Summary: "run gated tool_call records",
+		Example: `claw-llm <requests.jsonl | claw-gate | claw-exec | claw-receipt | claw-mem`,
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			e, err := openExecutor(c)
+			if err != nil {
+				return nil, err
+			}
+			return stage.Filter(ctx, c, stage.Stage{Drain: true,
+				Handlers: map[record.Kind]stage.Handler{record.KindToolCall: e.handle}})
+		},
+	}
+}
+
+func openExecutor(c *command.Call) (*executor, error) {
+	cfg, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	e := &executor{call: c, config: cfg}
+	if e.verifier, err = permit.LoadVerifier(cfg.PermitPubPath()); err != nil {
+		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the public permit key: %w", err).WithHint("run: clawsh init")
+	}
+	if e.register, err = permit.OpenRegister(cfg.PermitsUsedPath()); err != nil {
+		return nil, fmt.Errorf("open the register of used permits: %w", err)
+	}
+	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log}
+	return e, nil
+}
+
+// owned are the fields that a result adds: a call that has one already is refused before anything runs.
+var owned = []string{"status", "success", "output", "error", "metadata", "receipt_id"}
+
+// outcome is what is spliced into a call to make it a result.
+type outcome struct {
+	status string
+	tool.Result
+}
+
+// handle runs one call, or says why not.
+func (e *executor) handle(ctx context.Context, line record.Line, out *stage.Writer) error {
+	for _, name := range owned {
+		if _, ok := line.Field(name); ok {
+			return envelope.Errorf(0, "tool_call.invalid", "tool call %s has a field %q already", line.ID(), name)
+		}
+	}
+	var call record.ToolCall
+	if err := record.DecodeOpen(line.Bytes(), &call); err != nil {
+		return envelope.Errorf(0, "tool_call.invalid", "read tool call: %w", err)
+	}
+	o := e.outcome(ctx, call)
+	e.report(call, o)
+	fields := []record.Field{{Name: "status", Value: o.status}, {Name: "success", Value: o.Success}, {Name: "output", Value: o.Output}}
+	if o.Error != "" {
+		fields = append(fields, record.Field{Name: "error", Value: o.Error})
+	}
+	o.Meta.FinishedAt = record.Now()
+	result, err := line.As(record.KindToolResult, append(fields, record.Field{Name: "metadata", Value: o.Meta})...)
+	if err != nil {
+		return err
+	}
+	return out.Write(result)
+}
+
+func denied(format string, args ...any) outcome {
+	return outcome{record.StatusDenied, tool.Result{Error: fmt.Sprintf(format, args...)}}
+}
+
+func failed(format string, args ...any) outcome {
+	return outcome{record.StatusFailed, tool.Result{Error: fmt.Sprintf(format, args...)}}
+}
+
+// outcome checks the permit and runs the tool.
+func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
+	if call.Verdict == nil {
+		return denied("denied: no verdict: the call did not pass claw-gate")
+	}
+	if call.Verdict.Decision != record.Allow {
+		return denied("denied: %s", call.Verdict.Reason)
+	}
+	if err := e.admit(call); err != nil {
+		return denied("denied: %v", err)
+	}
+	if stopped, why := config.Estop(e.config.Home); stopped {
+		return denied("denied: emergency stop: %s", why)
+	}
+	if ctx.Err() != nil {
+		return failed("cancelled before it started: %v", context.Cause(ctx))
+	}
+	t, ok := tool.Lookup(call.Tool)
+	if !ok {
+		return failed("there is no tool of this name")
+	}
+	ctx, cancel := e.watchEstop(ctx)
+	defer cancel(nil)
+	env := *e.env
+	env.ConversationID = call.ConversationID
+	r := tool.Run(ctx, t, call.Args, &env)
+	status := record.StatusAllowed
+	if !r.Success {
+		status = record.StatusFailed
+	}
+	return outcome{status, r}
+}
+
+// admit checks that the permit is for exactly this call, and that it was not used before.
+func (e *executor) admit(call record.ToolCall) error {
+	now := time.Now()
+	claims, err := e.verifier.Verify(call.Verdict.Permit, permit.Claims{CallID: call.ID, ConversationID: call.ConversationID,
+		Tool: call.Tool, ArgsSHA256: record.HashBytes(call.Args), Risk: call.Verdict.Risk, Decision: record.Allow,
+		PolicyHash: call.Verdict.PolicyHash}, now)
+	if err != nil {
+		return fmt.Errorf("permit: %w", err)
+	}
+	expires, err := time.Parse(record.TimeFormat, claims.ExpiresAt)
+	if err != nil {
+		return fmt.Errorf("permit: its expiry is no time: %w", err)
+	}
+	if err := e.register.Use(claims.Nonce, expires, now); err != nil {
+		return fmt.Errorf("permit: %w", err)
+	}
+	return nil
+}
+
+// errEstop is the cause by which a running tool is cancelled.
+var errEstop = errors.New("emergency stop")
+
+// watchEstop returns a context that ends when the emergency stop is pulled.
+func (e *executor) watchEstop(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if stopped, _ := config.Estop(e.config.Home); stopped {
+					e.call.Event(command.EventEstopTriggered)
+					cancel(errEstop)
+				}
+			}
+		}
+	}()
+	return ctx, cancel
+}
+
+// report logs the outcome.
+func (e *executor) report(call record.ToolCall, o outcome) {
+	event := command.EventToolCompleted
+	switch o.status {
+	case record.StatusDenied:
+		event = command.EventToolDenied
+	case record.StatusFailed:
+		event = command.EventToolFailed
+	}
+	e.call.Event(event, "call_id", call.ID, "tool", call.Tool, "duration_ms", o.Meta.DurationMS)
+}

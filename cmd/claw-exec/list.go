@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/record"
+	"clawsh/lib/terminal"
+	"clawsh/lib/tool"
+)
+
+// toolInfo describes a tool. Active tools are offered to the model.
+type toolInfo struct {
+	Name        string     `json:"name"`
+	Description string     `json:"description"`
+	Active      bool       `json:"active"`
+	Parameters  record.Raw `json:"parameters"`
+}
+
+type toolList struct {
+	Tools []toolInfo `json:"tools"`
+}
+
+func (l toolList) WriteText(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, i := range l.Tools {
+		note := ""
+		if !i.Active {
+			note = "  (not in channels.cli.tools_allow)"
+		}
+		fmt.Fprintf(t, "%s\t%s%s\n", i.Name, i.Description, note)
+	}
+	return t.Flush()
+}
+
+func (i toolInfo) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s: %s\nactive: %t\nparameters: %s\n", i.Name, i.Description, i.Active, i.Parameters)
+	return err
+}
+
+func describe(cfg *config.Config, t tool.Tool) toolInfo {
+	return toolInfo{t.Name(), t.Description(), slices.Contains(cfg.Channels.CLI.ToolsAllow, t.Name()), t.Parameters()}
+}
+
+func list() command.Command {
+	return command.Command{Name: "list", Envelope: "tool list", Summary: "list the tools", Example: "claw-exec list",
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			l := toolList{Tools: []toolInfo{}}
+			for _, t := range tool.Builtin() {
+				l.Tools = append(l.Tools, describe(cfg, t))
+			}
+			return l, nil
+		}}
+}
+
+func show() command.Command {
+	return command.Command{Name: "show", Envelope: "tool show", Args: "NAME", Min: 1, Max: 1, Summary: "show a tool and its parameters",
+		Example: "claw-exec show file_read",
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			t, ok := tool.Lookup(c.Args[0])
+			if !ok {
+				return nil, envelope.Errorf(envelope.ExitError, "not_found", "there is no tool %q", terminal.Escape(c.Args[0])).
+					WithHint("see: claw-exec list")
+			}
+			return describe(cfg, t), nil
+		}}
+}

@@ -1,0 +1,16 @@
+// Command claw-exec runs tool calls that claw-gate has permitted: it reads gated tool_call records and writes tool_result
+// records. It holds no secret at all.
+package main
+
+import "clawsh/lib/command"
+
+func main() {
+	command.Main(command.App{
+		Name:    "claw-exec",
+		Summary: "run permitted tool calls: gated tool_call records in, tool_result records out",
+		Long: `Reads tool_call records that claw-gate has added a verdict to. It runs only what bears a valid, unexpired and
+unused permit for exactly these arguments, and writes the record back as a tool_result. A denied call becomes a
+result with status denied and no tool is touched. Other records pass through unchanged.`,
+		Commands: []command.Command{filter(), list(), show()},
+	})
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"clawsh/lib/permit"
+	"clawsh/lib/record"
+)
+
+// auditLine is one line of audit.jsonl: what was decided, by which policy. It holds a hash of the arguments, not the
+// arguments, which may be secret.
+type auditLine struct {
+	V              int         `json:"v"`
+	Kind           record.Kind `json:"kind"`
+	ID             string      `json:"id"`
+	TS             string      `json:"ts"`
+	CallID         string      `json:"call_id"`
+	ConversationID string      `json:"conversation_id"`
+	Tool           string      `json:"tool"`
+	ArgsSHA256     string      `json:"args_sha256"`
+	Decision       string      `json:"decision"`
+	Risk           string      `json:"risk"`
+	Rule           string      `json:"rule"`
+	Reason         string      `json:"reason"`
+	Approval       string      `json:"approval"`
+	PolicyHash     string      `json:"policy_hash"`
+	ExpiresAt      string      `json:"expires_at,omitzero"`
+	Nonce          string      `json:"nonce,omitzero"`
+}
+
+// commit makes the verdict final: it is written to the audit log, synced if the call is allowed, and only then signed. A
+// crash before the sync leaves a call that never ran; one behind it, an audit line without a receipt, "outcome unknown".
+// A verdict that cannot be audited or signed becomes a denial.
+func (g *gate) commit(call record.ToolCall, v record.Verdict) (record.Verdict, error) {
+	now := time.Now().UTC()
+	v.DecidedAt = now.Format(record.TimeFormat)
+	claims := permit.Claims{CallID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool,
+		ArgsSHA256: record.HashBytes(call.Args), Risk: v.Risk, Decision: v.Decision, PolicyHash: v.PolicyHash}
+	if v.Decision == record.Allow {
+		v.ExpiresAt = now.Add(permit.Lifetime).Format(record.TimeFormat)
+		claims.ExpiresAt, claims.Nonce = v.ExpiresAt, permit.NewNonce()
+	}
+	if err := g.write(claims, v); err != nil {
+		if v.Decision == record.Deny {
+			g.call.Log.Error("audit log cannot be written", "error", err.Error())
+			return v, nil
+		}
+		return denied(v, "audit.failed", fmt.Sprintf("the audit log cannot be written: %v", err)), nil
+	}
+	if v.Decision != record.Allow {
+		return v, nil
+	}
+	var err error
+	if v.Permit, err = g.signer.Sign(claims); err != nil {
+		return denied(v, "permit.failed", fmt.Sprintf("the permit cannot be signed: %v", err)), nil
+	}
+	return v, nil
+}
+
+func denied(v record.Verdict, rule, reason string) record.Verdict {
+	v.Decision, v.Rule, v.Reason, v.ExpiresAt, v.Permit = record.Deny, rule, reason, "", ""
+	return v
+}
+
+func (g *gate) write(c permit.Claims, v record.Verdict) error {
+	line, err := record.Encode(auditLine{V: record.Version, Kind: "audit", ID: record.NewID("audit-"), TS: v.DecidedAt, CallID: c.CallID,
+		ConversationID: c.ConversationID, Tool: c.Tool, ArgsSHA256: c.ArgsSHA256, Decision: v.Decision, Risk: v.Risk, Rule: v.Rule,
+		Reason: v.Reason, Approval: v.Approval, PolicyHash: v.PolicyHash, ExpiresAt: c.ExpiresAt, Nonce: c.Nonce})
+	if err != nil {
+		return err
+	}
+	return g.audit.Append(line, v.Decision == record.Allow)
+}

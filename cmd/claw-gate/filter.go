@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/durable"
+	"clawsh/lib/envelope"
+	"clawsh/lib/permit"
+	"clawsh/lib/policy"
+	"clawsh/lib/record"
+	"clawsh/lib/stage"
+	"clawsh/lib/terminal"
+)
+
+// gate is the filter's state.
+type gate struct {
+	call   *command.Call
+	config *config.Config
+	policy *policy.Policy
+	signer *permit.Signer
+	audit  *durable.Log
+}
+
+func filter() command.Command {
+	return command.Command{
+		Summary: "add a verdict to tool_call records",
+		Example: `claw-llm <requests.jsonl | claw-gate | claw-exec | claw-receipt | claw-mem`,
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			g, err := openGate(c)
+			if err != nil {
+				return nil, err
+			}
+			defer g.audit.Close()
+			return stage.Filter(ctx, c, stage.Stage{Drain: true,
+				Handlers: map[record.Kind]stage.Handler{record.KindToolCall: g.handle}})
+		},
+	}
+}
+
+func openGate(c *command.Call) (*gate, error) {
+	cfg, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	g := &gate{call: c, config: cfg}
+	if g.policy, err = policy.New(cfg, policy.OS{}); err != nil {
+		return nil, err
+	}
+	if g.signer, err = permit.LoadSigner(cfg.KeysDir()); err != nil {
+		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the permit key: %w", err).WithHint("run: clawsh init")
+	}
+	if g.audit, err = durable.OpenLog(cfg.AuditPath(), 0o600); err != nil {
+		return nil, envelope.Errorf(envelope.ExitError, "audit.unavailable", "open the audit log: %w", err)
+	}
+	return g, nil
+}
+
+// handle decides about one call.
+func (g *gate) handle(ctx context.Context, line record.Line, out *stage.Writer) error {
+	call, err := readCall(line)
+	if err != nil {
+		return err
+	}
+	g.call.Event(command.EventToolRequested, "call_id", call.ID, "tool", call.Tool)
+	v := g.decide(ctx, call)
+	if v, err = g.commit(call, v); err != nil {
+		return err
+	}
+	g.report(call, v)
+	spliced, err := line.With(record.Field{Name: "verdict", Value: v})
+	if err != nil {
+		return err
+	}
+	return out.Write(spliced)
+}
+
+// readCall decodes a call and refuses one that somebody has decided about already.
+func readCall(line record.Line) (record.ToolCall, error) {
+	var call record.ToolCall
+	if _, ok := line.Field("verdict"); ok {
+		return call, envelope.Errorf(0, "verdict.smuggled", "tool call %s has a verdict already", line.ID()).
+			WithHint("only claw-gate may decide: remove the verdict and send the call again")
+	}
+	if err := record.DecodeOpen(line.Bytes(), &call); err != nil {
+		return call, envelope.Errorf(0, "tool_call.invalid", "read tool call: %w", err)
+	}
+	if call.ID == "" || call.Tool == "" || len(call.Args) == 0 || len(call.ID) > 200 {
+		return call, envelope.Errorf(0, "tool_call.invalid", "tool call needs id, tool and args")
+	}
+	return call, nil
+}
+
+// decide asks the policy, the emergency stop and, where needed, a person.
+func (g *gate) decide(ctx context.Context, call record.ToolCall) record.Verdict {
+	d := g.policy.Decide(policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
+	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule, Approval: record.ApprovalNotRequired,
+		PolicyHash: g.policy.Hash()}
+	if stopped, why := config.Estop(g.config.Home); stopped {
+		return stop(v, why)
+	}
+	if ctx.Err() != nil {
+		v.Rule, v.Reason = "cancelled", "the turn was cancelled before this call was decided"
+		return v
+	}
+	switch d.Outcome {
+	case policy.Allow:
+		v.Decision = record.Allow
+	case policy.Ask:
+		v = g.ask(ctx, call, v)
+	}
+	if stopped, why := config.Estop(g.config.Home); stopped {
+		return stop(v, why)
+	}
+	return v
+}
+
+func stop(v record.Verdict, why string) record.Verdict {
+	v.Decision, v.Rule, v.Reason = record.Deny, "estop", "emergency stop: "+why
+	return v
+}
+
+// ask asks on the terminal. No terminal, no answer in time and every failure mean no.
+func (g *gate) ask(ctx context.Context, call record.ToolCall, v record.Verdict) record.Verdict {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(g.config.Limits.ApprovalTimeoutS*float64(time.Second)))
+	defer cancel()
+	defer watchEstop(ctx, g.config.Home, cancel)()
+	yes, err := terminal.Confirm(ctx, prompt(call, v))
+	switch {
+	case errors.Is(err, terminal.ErrNoTerminal):
+		v.Approval, v.Reason = record.ApprovalUnavailable, v.Reason+"; needs approval and there is no terminal to ask on"
+	case err != nil:
+		v.Approval, v.Reason = record.ApprovalUnavailable, fmt.Sprintf("%s; needs approval and got none: %v", v.Reason, err)
+	case yes:
+		v.Approval, v.Decision = record.ApprovalGranted, record.Allow
+	default:
+		v.Approval, v.Reason = record.ApprovalRefused, v.Reason+"; refused by the operator"
+	}
+	return v
+}
+
+// watchEstop cancels a question when the emergency stop is pulled. The function that it returns ends the watch.
+func watchEstop(ctx context.Context, home string, cancel context.CancelFunc) func() {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if stopped, _ := config.Estop(home); stopped {
+					cancel()
+				}
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// prompt shows the whole call, every byte of it visible.
+func prompt(call record.ToolCall, v record.Verdict) string {
+	return fmt.Sprintf("\nTool request:\n  tool: %s\n  risk: %s\n  reason: %s\n  args: %s\nApprove? [y/N] ",
+		terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason), terminal.Escape(string(call.Args)))
+}
+
+// report logs the verdict.
+func (g *gate) report(call record.ToolCall, v record.Verdict) {
+	event := command.EventToolApproved
+	if v.Decision == record.Deny {
+		event = command.EventToolDenied
+	}
+	if v.Rule == "estop" {
+		g.call.Event(command.EventEstopTriggered, "call_id", call.ID)
+	}
+	g.call.Event(event, "call_id", call.ID, "tool", call.Tool, "risk", v.Risk, "rule", v.Rule, "approval", v.Approval)
+}

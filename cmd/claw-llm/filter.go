@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/provider"
+	"clawsh/lib/record"
+	"clawsh/lib/stage"
+)
+
+// chat is the filter's state: the providers that were used so far.
+type chat struct {
+	call      *command.Call
+	config    *config.Config
+	name      string
+	model     string
+	providers map[string]provider.Provider
+}
+
+func filter() command.Command {
+	s := chat{providers: map[string]provider.Provider{}}
+	return command.Command{
+		Summary: "answer request records",
+		Example: `echo 'What is a pipe?' | claw-llm | jq -r 'select(.kind=="response").final_text'`,
+		Flags: func(f *pflag.FlagSet) {
+			f.StringVar(&s.name, "provider", "", "ask the provider `NAME` where a request names none")
+			f.StringVar(&s.model, "model", "", "use the model `NAME` where a request names none")
+		},
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			s.call, s.config = c, cfg
+			return stage.Filter(ctx, c, stage.Stage{Text: s.textRequest,
+				Handlers: map[record.Kind]stage.Handler{record.KindRequest: s.handle}})
+		},
+	}
+}
+
+// textRequest makes a request of a message that was piped as text.
+func (s *chat) textRequest(text string) ([]byte, error) {
+	return record.Encode(record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"), TS: record.Now(),
+		ConversationID: record.NewID("conv-"), TurnID: record.NewID("turn-"),
+		Messages: []record.Message{{Role: "user", Content: text}}})
+}
+
+// provider returns the provider of that name, made on first use.
+func (s *chat) provider(name string) (provider.Provider, error) {
+	if name == "" {
+		name = s.name
+	}
+	if name == "" {
+		name = s.config.DefaultProvider
+	}
+	if p, ok := s.providers[name]; ok {
+		return p, nil
+	}
+	p, err := provider.New(s.config, name, provider.Options{Getenv: s.call.Getenv, Log: s.call.Log})
+	if err != nil {
+		return nil, err
+	}
+	s.call.Event(command.EventProviderSelected, "provider", name, "kind", p.Kind())
+	s.providers[name] = p
+	return p, nil
+}
+
+// handle answers one request.
+func (s *chat) handle(ctx context.Context, line record.Line, out *stage.Writer) error {
+	var req record.Request
+	if err := record.DecodeOpen(line.Bytes(), &req); err != nil {
+		return envelope.Errorf(0, "request.invalid", "read request %s: %w", line.ID(), err)
+	}
+	if req.Model == "" {
+		req.Model = s.model
+	}
+	p, err := s.provider(req.Provider)
+	if err != nil {
+		return explain(err)
+	}
+	resp, err := p.Chat(ctx, &req, s.deltas(&req, out))
+	if err != nil {
+		return explain(err)
+	}
+	resp.V, resp.Kind, resp.ID, resp.RequestID = record.Version, record.KindResponse, record.NewID("resp-"), req.ID
+	resp.ConversationID, resp.TurnID, resp.TS = req.ConversationID, req.TurnID, record.Now()
+	if resp.ToolCalls == nil {
+		resp.ToolCalls = []record.CallPart{}
+	}
+	return write(&req, resp, out)
+}
+
+// deltas returns the function that streams text, or nil if the request does not ask for it.
+func (s *chat) deltas(req *record.Request, out *stage.Writer) func(string) error {
+	if !req.Stream {
+		return nil
+	}
+	return func(text string) error {
+		err := out.Record(record.Delta{V: record.Version, Kind: record.KindDelta, RequestID: req.ID,
+			ConversationID: req.ConversationID, TurnID: req.TurnID, Text: text})
+		if err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+}
+
+// write writes the response and its tool calls.
+func write(req *record.Request, resp *record.Response, out *stage.Writer) error {
+	if err := out.Record(resp); err != nil {
+		return err
+	}
+	for _, c := range resp.ToolCalls {
+		err := out.Record(record.ToolCall{V: record.Version, Kind: record.KindToolCall, ID: c.ID, RequestID: req.ID,
+			ConversationID: req.ConversationID, TurnID: req.TurnID, TS: record.Now(), Tool: c.Name, Args: c.Args})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failure is a provider's error as the stage reports it.
+type failure struct {
+	*envelope.Error
+	retryable bool
+}
+
+// Temporary tells whether the same request may succeed later.
+func (f failure) Temporary() bool { return f.retryable }
+
+// Unwrap makes the envelope error visible to errors.As.
+func (f failure) Unwrap() error { return f.Error }
+
+func explain(err error) error {
+	var p *provider.Error
+	if !errors.As(err, &p) {
+		return err
+	}
+	e := envelope.Errorf(envelope.ExitProvider, "provider."+p.Code, "%w", err)
+	e.Hint = p.Hint
+	if p.Code == "config" {
+		e.Exit = envelope.ExitConfig
+	}
+	return failure{e, p.Retryable}
+}

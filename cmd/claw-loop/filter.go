@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/loop"
+	"clawsh/lib/record"
+	"clawsh/lib/stage"
+)
+
+// options are the flags.
+type options struct {
+	agent, conversation, system, provider, model string
+	latest, stream, noTools                      bool
+	rounds                                       int
+	timeout                                      time.Duration
+}
+
+func (o *options) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.agent, "agent", "", "run the agent `ID`")
+	f.StringVar(&o.conversation, "conversation", "", "resume the conversation `ID`")
+	f.BoolVar(&o.latest, "continue", false, "resume the agent's latest conversation")
+	f.StringVarP(&o.system, "system", "s", "", "use `PROMPT|FILE` as system prompt")
+	f.StringVar(&o.provider, "provider", "", "ask the provider `NAME`")
+	f.StringVar(&o.model, "model", "", "use the model `NAME`")
+	f.BoolVar(&o.stream, "stream", false, "write the answer piece by piece, as delta records")
+	f.BoolVar(&o.noTools, "no-tools", false, "offer no tools to the model")
+	f.IntVar(&o.rounds, "max-tool-rounds", 0, "end the turn after `N` rounds of tool calls")
+	f.DurationVar(&o.timeout, "timeout", 0, "end the turn after `DURATION`, such as 90s")
+}
+
+func filter() command.Command {
+	var o options
+	return command.Command{
+		OwnSignals: true,
+		Summary:    "answer user records",
+		Example:    `echo 'What files are here?' | claw-loop | jq -r 'select(.kind=="final").content'`,
+		Flags:      o.flags,
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			ctx, stop := context.WithCancelCause(ctx)
+			defer stop(nil)
+			r := &runner{call: c, stop: stop}
+			l, err := o.prepare(ctx, c, r)
+			if err != nil {
+				return nil, err
+			}
+			r.loop = l
+			go r.signals()
+			defer l.Close()
+			res, err := stage.Filter(ctx, c, stage.Stage{Text: textUser,
+				Handlers: map[record.Kind]stage.Handler{record.KindUser: r.handle}})
+			var gone *outputGone
+			if errors.As(err, &gone) {
+				err = nil
+			}
+			if err == nil {
+				err = command.Exit(r.code)
+			}
+			return res, err
+		},
+	}
+}
+
+// textUser makes a user record of a message that was piped as text.
+func textUser(text string) ([]byte, error) {
+	return record.Encode(record.User{V: record.Version, Kind: record.KindUser, ID: record.NewID("msg-"), Content: text})
+}
+
+// prepare builds the loop: what it needs to know is asked of the siblings that own it, at the same time as claw-llm and
+// claw-mem are started.
+func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loop.Loop, error) {
+	cfg, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	c.Event(command.EventWorkspacePath, "path", cfg.WorkspaceDir)
+	lo, err := o.resolve(cfg, c)
+	if err != nil {
+		return nil, err
+	}
+	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr)
+	lo.Starter, lo.Emit, lo.Event = siblings, r.emit, c.Event
+	tools := make(chan error, 1)
+	go func() { tools <- o.tools(ctx, siblings, lo) }()
+	err = o.resume(ctx, siblings, lo)
+	l := loop.New(*lo)
+	if err == nil {
+		err = l.Warm(ctx)
+	}
+	err = errors.Join(err, <-tools)
+	l.Tools = lo.Tools
+	if err != nil {
+		l.Kill()
+		return nil, err
+	}
+	return l, nil
+}

@@ -1,0 +1,18 @@
+// Command claw-loop is the agent loop: it reads user records and writes, for each, what the turn produces, ending in one
+// final record.
+package main
+
+import "clawsh/lib/command"
+
+func main() {
+	command.Main(command.App{
+		Name:    "claw-loop",
+		Summary: "run the agent loop: user records in; deltas, tool calls, tool results and one final record a turn out",
+		Long: `Reads user records on standard input and runs one turn for each: it asks claw-llm, sends tool calls through
+claw-gate, claw-exec and claw-receipt, feeds the results back, and has everything persisted by claw-mem. Input that
+does not start with { is taken as one user message. Other records pass through unchanged.
+
+SIGINT ends the running turn, keeping what was done; a second one leaves at once.`,
+		Commands: []command.Command{filter()},
+	})
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/memory"
+)
+
+type clearResult struct {
+	Removed int `json:"removed"`
+}
+
+func (r clearResult) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "removed %d conversations; their receipts stay\n", r.Removed)
+	return err
+}
+
+func clearAll() command.Command {
+	yes := false
+	return command.Command{Name: "clear", Envelope: "memory clear", Args: "--yes", Summary: "forget all conversations, and their session mirrors",
+		Example: "claw-mem clear --yes",
+		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&yes, "yes", false, "really do it") },
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			if !yes {
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets all conversations for good").WithHint("if you mean it: --yes")
+			}
+			var r clearResult
+			err := opened(c, memory.Options{}, func(cfg *config.Config, s *memory.Store) (err error) {
+				r.Removed, err = s.Clear()
+				return errors.Join(err, memory.NewMirror(cfg.Home).Clear())
+			})
+			return r, err
+		}}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/memory"
+	"clawsh/lib/record"
+	"clawsh/lib/stage"
+)
+
+// keeper is the filter's state.
+type keeper struct {
+	call   *command.Call
+	agent  string
+	store  *memory.Store
+	mirror *memory.Mirror
+}
+
+func filter() command.Command {
+	var k keeper
+	return command.Command{
+		Summary: "persist records",
+		Example: `claw-llm <requests.jsonl | claw-gate | claw-exec | claw-receipt | claw-mem`,
+		Flags:   func(f *pflag.FlagSet) { f.StringVar(&k.agent, "agent", "", "persist for the agent `ID`") },
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			if err := k.open(c, cfg); err != nil {
+				return nil, err
+			}
+			defer k.store.Close()
+			handlers := map[record.Kind]stage.Handler{}
+			for _, kind := range []record.Kind{record.KindUser, record.KindResponse, record.KindToolResult, record.KindFinal} {
+				handlers[kind] = k.handle
+			}
+			return stage.Filter(ctx, c, stage.Stage{Drain: true, Handlers: handlers})
+		},
+	}
+}
+
+func (k *keeper) open(c *command.Call, cfg *config.Config) error {
+	k.call = c
+	if k.agent == "" {
+		k.agent = cfg.DefaultAgent
+	}
+	if _, err := cfg.AgentDir(k.agent); err != nil {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--agent: %w", err)
+	}
+	var err error
+	if k.store, err = memory.Open(cfg.Memory.Path, memory.Options{}); err != nil {
+		return envelope.Errorf(envelope.ExitError, "memory.unavailable", "open the memory: %w", err)
+	}
+	k.mirror = memory.NewMirror(cfg.Home)
+	return nil
+}
+
+// handle stores one record and passes it on. The mirror is a convenience: when it fails, that is logged and no more.
+func (k *keeper) handle(_ context.Context, line record.Line, out *stage.Writer) error {
+	if err := k.store.Put(line, k.agent); err != nil {
+		return envelope.Errorf(envelope.ExitError, "memory.failed", "persist %s record %s: %w", line.Kind(), line.ID(), err)
+	}
+	k.call.Event(command.EventMemoryPersisted, "kind", string(line.Kind()), "id", line.ID())
+	if err := k.mirror.Append(line, k.agent); err != nil {
+		k.call.Log.Warn("session mirror is not complete", "error", err.Error())
+	}
+	return out.Write(line.Bytes())
+}

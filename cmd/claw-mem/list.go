@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/memory"
+	"clawsh/lib/terminal"
+)
+
+type listResult struct {
+	Conversations []memory.Conversation `json:"conversations"`
+}
+
+func (l listResult) WriteText(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, c := range l.Conversations {
+		fmt.Fprintf(t, "%s\t%s\t%d turns\t%s\n", terminal.Escape(c.ID), c.UpdatedAt, c.Turns, terminal.Escape(c.Title))
+	}
+	if len(l.Conversations) == 0 {
+		fmt.Fprintln(t, "no conversations yet")
+	}
+	return t.Flush()
+}
+
+func list() command.Command {
+	limit := 0
+	return command.Command{Name: "list", Envelope: "memory list", Summary: "list conversations, the latest first", Example: "claw-mem list --limit 10",
+		Flags: func(f *pflag.FlagSet) { f.IntVar(&limit, "limit", 50, "show at most `N` (0: all)") },
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			var l listResult
+			err := reading(c, func(_ *config.Config, s *memory.Store) (err error) {
+				l.Conversations, err = s.Conversations(limit)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			return l, nil
+		}}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/memory"
+	"clawsh/lib/record"
+	"clawsh/lib/terminal"
+)
+
+type showResult struct {
+	Conversation *memory.Conversation `json:"conversation"`
+	Entries      []memory.Entry       `json:"entries"`
+}
+
+func (r showResult) WriteText(w io.Writer) error {
+	fmt.Fprintf(w, "%s  agent %s  %s\n", terminal.Escape(r.Conversation.ID), terminal.Escape(r.Conversation.Agent), r.Conversation.StartedAt)
+	for _, e := range r.Entries {
+		if e.Kind == record.KindFinal && e.Content == "" {
+			continue // the same as the response before it
+		}
+		who := e.Role
+		if e.Tool != "" {
+			who += " " + terminal.Escape(e.Tool)
+		}
+		fmt.Fprintf(w, "\n%s  %s\n", e.TS, who)
+		if e.Content != "" {
+			fmt.Fprintln(w, terminal.Sanitize(e.Content))
+		}
+		for _, c := range e.ToolCalls {
+			fmt.Fprintf(w, "calls %s %s\n", terminal.Escape(c.Name), terminal.Escape(string(c.Args)))
+		}
+	}
+	return nil
+}
+
+func show() command.Command {
+	return command.Command{Name: "show", Envelope: "memory show", Args: "CONVERSATION_ID", Min: 1, Max: 1, Summary: "show a conversation",
+		Long:    "The beginning of the id is enough, if no other starts like it.",
+		Example: "claw-mem show conv-019df3c2",
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			var r showResult
+			err := reading(c, func(_ *config.Config, s *memory.Store) (err error) {
+				r.Conversation, r.Entries, err = s.Show(c.Args[0])
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			return r, nil
+		}}
+}

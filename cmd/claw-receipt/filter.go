@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+
+	"clawsh/lib/command"
+	"clawsh/lib/envelope"
+	"clawsh/lib/receipt"
+	"clawsh/lib/record"
+	"clawsh/lib/stage"
+)
+
+func filter() command.Command {
+	return command.Command{
+		Summary: "write a receipt for each tool_result record",
+		Example: `claw-llm <requests.jsonl | claw-gate | claw-exec | claw-receipt | claw-mem`,
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			log, err := receipt.OpenLog(cfg.Receipts.Path)
+			if err != nil {
+				return nil, envelope.Errorf(envelope.ExitError, "receipts.unavailable", "open the receipt log: %w", err)
+			}
+			defer log.Close()
+			handle := func(_ context.Context, line record.Line, out *stage.Writer) error { return write(c, log, line, out) }
+			return stage.Filter(ctx, c, stage.Stage{Drain: true,
+				Handlers: map[record.Kind]stage.Handler{record.KindToolResult: handle}})
+		},
+	}
+}
+
+// write appends the receipt of a result and passes the result on with its id. A result whose receipt cannot be written
+// does not move on.
+func write(c *command.Call, log *receipt.Log, line record.Line, out *stage.Writer) error {
+	if _, ok := line.Field("receipt_id"); ok {
+		return envelope.Errorf(0, "receipt.exists", "tool result %s has a receipt_id already", line.ID())
+	}
+	var res record.ToolResult
+	if err := record.DecodeOpen(line.Bytes(), &res); err != nil {
+		return envelope.Errorf(0, "tool_result.invalid", "read tool result: %w", err)
+	}
+	r, err := log.Append(res)
+	if err != nil {
+		return envelope.Errorf(envelope.ExitError, "receipt.failed", "write the receipt of %s: %w", res.ID, err)
+	}
+	c.Event(command.EventReceiptWritten, "receipt_id", r.ID, "call_id", res.ID, "tool", r.Tool, "status", r.Status)
+	spliced, err := line.With(record.Field{Name: "receipt_id", Value: r.ID})
+	if err != nil {
+		return err
+	}
+	return out.Write(spliced)
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/loop"
+	"clawsh/lib/process"
+	"clawsh/lib/record"
+	"clawsh/lib/terminal"
+)
+
+const replHelp = `/exit             leave (so does Ctrl-D)
+/tools            list the tools
+/memory QUERY     search what was said
+/policy           show autonomy, workspace and the rest of the security policy
+/help             show this
+A line that ends in \ goes on in the next one; pasted lines stay together. Ctrl-C ends a running turn.
+`
+
+// agent is the conversation on the terminal.
+func agent() command.Command {
+	var o askOptions
+	return command.Command{Name: "agent", OwnSignals: true, Summary: "hold a conversation on the terminal, or answer -m MESSAGE",
+		Long:    "Without a terminal, each line of standard input is one message.\n\n" + replHelp,
+		Example: "clawsh agent\nclawsh agent -m \"What files are in this project?\"",
+		Flags:   o.flags,
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			if err := o.check(); err != nil {
+				return nil, err
+			}
+			if o.message != "" {
+				message, err := o.input(c)
+				if err != nil {
+					return nil, err
+				}
+				return answer(ctx, c, &o, message)
+			}
+			return converse(ctx, c, &o)
+		}}
+}
+
+// lineReader reads the user's messages; io.EOF ends the conversation.
+type lineReader interface{ ReadMessage() (string, error) }
+
+// repl is a conversation: one claw-loop for all its turns.
+type repl struct {
+	call    *command.Call
+	config  *config.Config
+	session *session
+	channel *cli
+	last    record.Final
+}
+
+func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Result, error) {
+	cfg, err := loadConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	interactive := stdinIsTerminal() && terminal.IsTerminal(os.Stdout)
+	stream := !c.JSON() && (o.stream || interactive)
+	r := &repl{call: c, config: cfg, channel: newCLI(c, stream)}
+	if r.session, err = startSession(ctx, c, cfg, r.channel, o.loopArgs(c, stream)); err != nil {
+		return nil, err
+	}
+	c.Event(command.EventChannelStarted, "channel", r.channel.Name())
+	go r.session.forwardSignals()
+	var in lineReader = &pipedLines{bufio.NewReaderSize(c.Stdin, maxPipedBytes)}
+	if interactive {
+		fmt.Fprintf(c.Stdout, "clawsh %s, %s. /help for commands, /exit to leave.\n", command.Version, modelName(cfg, o))
+		in = newTerminalLines(cfg.HistoryPath())
+	}
+	err = r.run(ctx, in)
+	r.session.close()
+	if err != nil {
+		return nil, err
+	}
+	return command.Records(), command.Exit(loop.ExitCode(r.lastOr()))
+}
+
+func modelName(cfg *config.Config, o *askOptions) string {
+	provider, model := o.provider, o.model
+	if provider == "" {
+		provider = cfg.DefaultProvider
+	}
+	if model == "" {
+		model = cfg.Providers[provider].Model
+	}
+	return terminal.Escape(provider + " (" + model + ")")
+}
+
+func (r *repl) lastOr() record.Final {
+	if r.last.StopReason == "" {
+		return record.Final{StopReason: record.StopFinalText}
+	}
+	return r.last
+}
+
+// run reads messages and answers them until the end.
+func (r *repl) run(ctx context.Context, in lineReader) error {
+	for {
+		message, err := in.ReadMessage()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read a message: %w", err)
+		}
+		message = strings.TrimSpace(message)
+		switch {
+		case message == "":
+		case strings.HasPrefix(message, "/") && !strings.Contains(message, "\n"):
+			if r.command(ctx, message) {
+				return nil
+			}
+		default:
+			if err := r.turn(message); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// turn answers one message. A turn that failed is reported; the conversation goes on.
+func (r *repl) turn(message string) error {
+	r.channel.segment.Reset()
+	final, err := r.session.turn(message)
+	if err != nil {
+		return err
+	}
+	r.last = final
+	if err := (turnResult{final, r.channel.shown(final)}).WriteText(r.call.Stdout); err != nil {
+		return err
+	}
+	if err := turnError(final); err != nil && err.Error() != "" {
+		fmt.Fprintf(r.call.Stderr, "clawsh: %s\n", terminal.Sanitize(err.Error()))
+	}
+	return nil
+}
+
+// command runs a /command and tells whether to leave.
+func (r *repl) command(ctx context.Context, line string) bool {
+	word, rest, _ := strings.Cut(line, " ")
+	var err error
+	switch word {
+	case "/exit", "/quit":
+		return true
+	case "/help":
+		_, err = io.WriteString(r.call.Stdout, replHelp)
+	case "/tools":
+		err = r.sibling(ctx, "claw-exec", "list")
+	case "/policy":
+		err = r.sibling(ctx, "claw-gate", "policy")
+	case "/memory":
+		if strings.TrimSpace(rest) == "" {
+			err = errors.New("/memory needs a query: /memory QUERY")
+			break
+		}
+		err = r.sibling(ctx, "claw-mem", "search", "--", strings.TrimSpace(rest))
+	default:
+		err = fmt.Errorf("unknown command %s: /help lists them", terminal.Escape(word))
+	}
+	if err != nil {
+		fmt.Fprintf(r.call.Stderr, "clawsh: %s\n", terminal.Sanitize(err.Error()))
+	}
+	return false
+}
+
+// sibling runs a stage's command on our own output.
+func (r *repl) sibling(ctx context.Context, name string, args ...string) error {
+	spec, err := loop.NewSiblings(r.config, r.call.Environ, os.Stderr).Spec(name, args...)
+	if err != nil {
+		return err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	spec.Stdin, spec.Stdout = null, os.Stdout
+	st, err := process.Start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	st.Wait()
+	return nil
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/terminal"
+)
+
+// askOptions are the flags of a turn.
+type askOptions struct {
+	message, conversation, system, provider, model, agent string
+	latest, noStdin, stream, noTools                      bool
+	rounds                                                int
+	timeout                                               time.Duration
+}
+
+func (o *askOptions) flags(f *pflag.FlagSet) {
+	f.StringVarP(&o.message, "message", "m", "", "answer `MESSAGE` and exit")
+	f.StringVarP(&o.system, "system", "s", "", "use `PROMPT|FILE` as system prompt")
+	f.StringVar(&o.provider, "provider", "", "ask the provider `NAME`")
+	f.StringVar(&o.model, "model", "", "use the model `NAME`")
+	f.StringVar(&o.agent, "agent", "", "be the agent `ID` (agents/ID/soul.md)")
+	f.BoolVarP(&o.latest, "continue", "c", false, "go on with the latest conversation")
+	f.StringVar(&o.conversation, "conversation", "", "go on with the conversation `ID`")
+	f.BoolVarP(&o.noStdin, "no-stdin", "n", false, "leave standard input alone")
+	f.IntVar(&o.rounds, "max-tool-rounds", 0, "end the turn after `N` rounds of tool calls (0: no tools)")
+	f.DurationVar(&o.timeout, "timeout", 0, "end the turn after `DURATION`, such as 90s")
+	f.BoolVar(&o.stream, "stream", false, "print the answer piece by piece (the default on a terminal)")
+	f.BoolVar(&o.noTools, "no-tools", false, "offer no tools to the model")
+}
+
+// loopArgs are the flags for claw-loop.
+func (o *askOptions) loopArgs(c *command.Call, stream bool) []string {
+	var args []string
+	for _, f := range []struct{ name, value string }{{"--agent", o.agent}, {"--conversation", o.conversation}, {"--system", o.system},
+		{"--provider", o.provider}, {"--model", o.model}} {
+		if f.value != "" {
+			args = append(args, f.name+"="+f.value)
+		}
+	}
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{{"--continue", o.latest}, {"--stream", stream}, {"--no-tools", o.noTools}} {
+		if f.on {
+			args = append(args, f.name)
+		}
+	}
+	if c.Changed("max-tool-rounds") {
+		args = append(args, fmt.Sprintf("--max-tool-rounds=%d", o.rounds))
+	}
+	if c.Changed("timeout") {
+		args = append(args, "--timeout="+o.timeout.String())
+	}
+	return args
+}
+
+// check refuses what cannot be meant.
+func (o *askOptions) check() error {
+	if o.latest && o.conversation != "" {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "-c and --conversation exclude each other")
+	}
+	if o.rounds < 0 || o.timeout < 0 {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--max-tool-rounds and --timeout must not be negative")
+	}
+	return nil
+}
+
+// ask is clawsh without a command: one message, one answer.
+func ask() command.Command {
+	var o askOptions
+	return command.Command{OwnSignals: true, Args: "[MESSAGE]", Max: 1, Summary: "answer one message",
+		Long:    "The message is MESSAGE or -m, with standard input behind it if something is piped in; or standard input alone.",
+		Example: "clawsh \"What files are in this project?\"\ncat error.log | clawsh -m \"Which service is failing?\"",
+		Flags:   o.flags,
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			if err := o.check(); err != nil {
+				return nil, err
+			}
+			if o.message == "" && len(c.Args) == 0 && stdinIsTerminal() {
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "no message").
+					WithHint(`clawsh "message", clawsh agent for a conversation, clawsh --help for the rest`)
+			}
+			message, err := o.input(c)
+			if err != nil {
+				return nil, err
+			}
+			return answer(ctx, c, &o, message)
+		}}
+}
+
+// input puts the message together.
+func (o *askOptions) input(c *command.Call) (string, error) {
+	parts := []string{o.message}
+	if len(c.Args) == 1 {
+		if o.message != "" {
+			return "", envelope.Errorf(envelope.ExitUsage, "usage", "give the message once: as argument or with -m")
+		}
+		if err := misspelt(c.Args[0]); err != nil {
+			return "", err
+		}
+		parts[0] = c.Args[0]
+	}
+	if !o.noStdin && !stdinIsTerminal() {
+		piped, err := readPiped(c.Stdin, c.Stderr)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, piped)
+	}
+	message := strings.TrimSpace(strings.Join(parts, "\n\n"))
+	if message == "" {
+		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is empty").WithHint(`clawsh "message"`)
+	}
+	return message, nil
+}
+
+// misspelt refuses a single word that is nearly a command, which would cost a model call to find out.
+func misspelt(word string) error {
+	if strings.ContainsAny(word, " \n\t") {
+		return nil
+	}
+	names := []string{"init", "onboard", "config", "provider", "tool", "agent", "memory", "receipt", "policy", "estop", "help", "completion"}
+	if near := command.Nearest(word, names); near != "" && near != word {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q", terminal.Escape(word)).
+			WithHint("did you mean clawsh %s? To send it as a message: clawsh -m %s", near, terminal.Escape(word))
+	}
+	return nil
+}
+
+// answer runs one turn and prints its answer.
+func answer(ctx context.Context, c *command.Call, o *askOptions, message string) (command.Result, error) {
+	cfg, err := loadConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	stream := !c.JSON() && (o.stream || terminal.IsTerminal(os.Stdout))
+	ch := newCLI(c, stream)
+	s, err := startSession(ctx, c, cfg, ch, o.loopArgs(c, stream))
+	if err != nil {
+		return nil, err
+	}
+	c.Event(command.EventChannelStarted, "channel", ch.Name())
+	go s.forwardSignals()
+	final, err := s.turn(message)
+	if err != nil {
+		s.stop()
+		return nil, err
+	}
+	if err := s.close(); err != nil {
+		return nil, err
+	}
+	return turnResult{Final: final, shown: ch.shown(final)}, turnError(final)
+}
+
+// loadConfig loads the configuration and insists on a home that init has made.
+func loadConfig(c *command.Call) (*config.Config, error) {
+	cfg, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(cfg.PermitPubPath()); err != nil {
+		return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
+	}
+	if info, err := os.Stat(cfg.WorkspaceDir); err != nil || !info.IsDir() {
+		return nil, envelope.Errorf(envelope.ExitConfig, "workspace.missing", "the workspace %s is no directory", terminal.Escape(cfg.WorkspaceDir)).
+			WithHint("run: clawsh init")
+	}
+	return cfg, nil
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+)
+
+type validResult struct {
+	File     string           `json:"file"`
+	Found    bool             `json:"found"`
+	Problems []config.Problem `json:"problems"`
+}
+
+func (v validResult) WriteText(w io.Writer) error {
+	if len(v.Problems) > 0 {
+		return nil // the error says it all
+	}
+	what := "ok"
+	if !v.Found {
+		what = "there is no such file: the defaults are in force"
+	}
+	_, err := fmt.Fprintf(w, "%s: %s\n", v.File, what)
+	return err
+}
+
+func configValidate() command.Command {
+	return command.Command{Name: "config validate", Summary: "check the configuration and report every error in it",
+		Example: "clawsh config validate",
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			p, err := c.Paths()
+			if err != nil {
+				return nil, err
+			}
+			cfg, err := config.Load(p)
+			var problems *config.Problems
+			if errors.As(err, &problems) {
+				return validResult{File: p.File, Found: true, Problems: problems.List}, err
+			}
+			if err != nil {
+				return nil, err
+			}
+			return validResult{File: p.File, Found: cfg.Found(), Problems: []config.Problem{}}, nil
+		}}
+}
+
+type showResult struct {
+	File string `json:"file"`
+	Home string `json:"home"`
+	TOML string `json:"toml"`
+}
+
+func (s showResult) WriteText(w io.Writer) error {
+	_, err := io.WriteString(w, s.TOML)
+	return err
+}
+
+func configShow() command.Command {
+	return command.Command{Name: "config show", Summary: "show the configuration in force, defaults filled in, secrets left out",
+		Example: "clawsh config show",
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			return showResult{File: cfg.File, Home: cfg.Home, TOML: cfg.DisplayTOML()}, nil
+		}}
+}

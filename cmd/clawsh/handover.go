@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/process"
+)
+
+// handOver is a command that belongs to a stage: clawsh becomes that stage. Only claw-llm gets the provider keys.
+func handOver(name, stage, sub, args, summary string) command.Command {
+	return command.Command{Name: name, Args: args, Max: -1, Summary: summary, HandOver: true, Example: "clawsh " + name,
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			path, err := process.Find(stage)
+			if err != nil {
+				return nil, fmt.Errorf("find %s: %w", stage, err)
+			}
+			var secrets []string
+			if stage == "claw-llm" {
+				secrets = secretNames(c)
+			}
+			argv := append([]string{stage, sub}, c.Raw...)
+			err = syscall.Exec(path, argv, process.Environment(c.Environ, secrets...))
+			return nil, fmt.Errorf("start %s: %w", stage, err)
+		}}
+}
+
+// secretNames are the variables that hold keys; a configuration that cannot be read names none, and the stage says why.
+func secretNames(c *command.Call) []string {
+	p, err := config.Locate(flagValue(c.Raw, "--config"), c.Getenv)
+	if err != nil {
+		return nil
+	}
+	cfg, err := config.Load(p)
+	if err != nil {
+		return nil
+	}
+	return cfg.SecretEnv()
+}
+
+// flagValue finds the value of a flag in arguments that are handed over unparsed.
+func flagValue(args []string, name string) string {
+	for i, a := range args {
+		if len(a) > len(name) && a[:len(name)+1] == name+"=" {
+			return a[len(name)+1:]
+		}
+		if a == name && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return ""
+}

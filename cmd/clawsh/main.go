@@ -1,0 +1,32 @@
+// Command clawsh is the agent for people and scripts: it starts the stages and shows what they say.
+package main
+
+import "clawsh/lib/command"
+
+func main() {
+	command.Main(command.App{
+		Name:    "clawsh",
+		Summary: "a local-first LLM agent made of small Unix filters",
+		Long: `  clawsh "message"            answer one message
+  clawsh -c "message"         go on with the last conversation
+  cat log | clawsh -m "..."   with what was piped
+  clawsh agent                a conversation on the terminal
+
+Tool calls of the model pass a security gate and leave tamper-evident receipts. Start with: clawsh init`,
+		Commands: []command.Command{
+			ask(), agent(), initialise(), onboard(), configValidate(), configShow(), estop(), toolRun(),
+			handOver("provider list", "claw-llm", "list", "", "list the configured providers"),
+			handOver("provider test", "claw-llm", "test", "NAME", "send one short message to a provider"),
+			handOver("tool list", "claw-exec", "list", "", "list the tools"),
+			handOver("tool show", "claw-exec", "show", "NAME", "show a tool and its parameters"),
+			handOver("memory list", "claw-mem", "list", "", "list conversations"),
+			handOver("memory search", "claw-mem", "search", "QUERY", "search what was said"),
+			handOver("memory show", "claw-mem", "show", "CONVERSATION_ID", "show a conversation"),
+			handOver("memory clear", "claw-mem", "clear", "--yes", "forget all conversations"),
+			handOver("receipt list", "claw-receipt", "list", "", "list receipts"),
+			handOver("receipt show", "claw-receipt", "show", "ID", "show a receipt"),
+			handOver("receipt verify", "claw-receipt", "verify", "", "verify the chain of receipts"),
+			handOver("policy", "claw-gate", "policy", "", "show the security policy that is in force"),
+		},
+	})
+}

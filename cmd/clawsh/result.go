@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"clawsh/lib/command"
+	"clawsh/lib/envelope"
+	"clawsh/lib/loop"
+	"clawsh/lib/record"
+	"clawsh/lib/terminal"
+)
+
+// turnResult is the answer of one turn: the final record.
+type turnResult struct {
+	record.Final
+	shown bool
+}
+
+// WriteText prints the answer, if it has not been streamed.
+func (t turnResult) WriteText(w io.Writer) error {
+	if t.shown || t.Content == "" {
+		return nil
+	}
+	text := t.Content
+	if terminal.IsTerminal(os.Stdout) {
+		text = terminal.Sanitize(text)
+	}
+	_, err := io.WriteString(w, strings.TrimSuffix(text, "\n")+"\n")
+	return err
+}
+
+// turnError says why a turn ends with an exit code other than 0.
+func turnError(f record.Final) error {
+	code := loop.ExitCode(f)
+	switch {
+	case code == envelope.ExitOK:
+		return nil
+	case code == envelope.ExitDenied:
+		return deniedError(f.Denials)
+	case f.Error == "":
+		return command.Exit(code)
+	}
+	return &envelope.Error{Code: f.ErrorCode, Message: f.Error, Hint: f.Hint, Exit: code}
+}
+
+func deniedError(denials []record.Denial) error {
+	var first record.Denial
+	n := 0
+	for _, d := range denials {
+		if d.Approval == record.ApprovalRefused {
+			continue
+		}
+		if n == 0 {
+			first = d
+		}
+		n++
+	}
+	what := "a tool call was denied"
+	if n > 1 {
+		what = fmt.Sprintf("%d tool calls were denied, the first", n)
+	}
+	return envelope.Errorf(envelope.ExitDenied, "denied", "%s: %s: %s (%s)", what, terminal.Escape(first.Tool), terminal.Escape(first.Reason),
+		first.Rule).WithHint("clawsh policy shows what is in force; clawsh receipt list what was done")
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/envelope"
+	"clawsh/lib/loop"
+	"clawsh/lib/record"
+	"clawsh/lib/terminal"
+)
+
+// toolResult is what became of a call that was made by hand.
+type toolResult struct {
+	ID        string            `json:"id"`
+	Tool      string            `json:"tool"`
+	Status    string            `json:"status"`
+	Success   bool              `json:"success"`
+	Output    string            `json:"output"`
+	Error     string            `json:"error,omitzero"`
+	Verdict   *record.Verdict   `json:"verdict,omitzero"`
+	Metadata  record.ResultMeta `json:"metadata"`
+	ReceiptID string            `json:"receipt_id"`
+}
+
+func (r toolResult) WriteText(w io.Writer) error {
+	if r.Output == "" {
+		return nil
+	}
+	text := r.Output
+	if f, ok := w.(*os.File); ok && terminal.IsTerminal(f) || terminal.IsTerminal(os.Stdout) {
+		text = terminal.Sanitize(text)
+	}
+	_, err := io.WriteString(w, strings.TrimSuffix(text, "\n")+"\n")
+	return err
+}
+
+func toolRun() command.Command {
+	var args string
+	return command.Command{Name: "tool run", Args: "NAME --json ARGS", Min: 1, Max: 1,
+		Summary: "run one tool by hand, through gate, execution and receipt like any other call",
+		Long:    "ARGS is a JSON object, or - to read it from standard input.",
+		Example: `clawsh tool run file_list --json '{"path":"."}'`,
+		Flags:   func(f *pflag.FlagSet) { f.StringVar(&args, "json", "{}", "the tool's arguments, a JSON object, or -") },
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			raw, err := readArgs(c, args)
+			if err != nil {
+				return nil, err
+			}
+			r, err := loop.RunTool(ctx, loop.NewSiblings(cfg, c.Environ, os.Stderr), record.ToolCall{V: record.Version,
+				Kind: record.KindToolCall, ID: record.NewID("call-"), ConversationID: record.NewID("conv-"), TS: record.Now(),
+				Tool: c.Args[0], Args: raw})
+			if err != nil {
+				return nil, err
+			}
+			return toolResult{r.ID, r.Tool, r.Status, r.Success, r.Output, r.Error, r.Verdict, r.Metadata, r.ReceiptID}, toolError(r)
+		}}
+}
+
+// readArgs checks that the arguments are JSON before anything is started.
+func readArgs(c *command.Call, args string) (record.Raw, error) {
+	if args == "-" {
+		b, err := io.ReadAll(io.LimitReader(c.Stdin, record.MaxLineBytes/2))
+		if err != nil {
+			return nil, fmt.Errorf("read the arguments: %w", err)
+		}
+		args = string(b)
+	}
+	raw, err := record.Canonical([]byte(args))
+	if err != nil {
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--json: %w", err).WithHint(`for example: --json '{"path":"."}'`)
+	}
+	return raw, nil
+}
+
+func toolError(r record.ToolResult) error {
+	switch {
+	case r.Status == record.StatusDenied:
+		return envelope.Errorf(envelope.ExitDenied, "denied", "%s: %s", terminal.Escape(r.Tool), strings.TrimSpace(r.Error))
+	case !r.Success:
+		return envelope.Errorf(envelope.ExitError, "tool.failed", "%s: %s", terminal.Escape(r.Tool), r.Error)
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package memory
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"clawsh/lib/record"
+)
+
+// vocabulary makes texts of 6 to 23 words with the frequencies of a natural language.
+type vocabulary struct {
+	words []string
+	zipf  *rand.Zipf
+	rnd   *rand.Rand
+}
+
+func newVocabulary() *vocabulary {
+	v := &vocabulary{rnd: rand.New(rand.NewPCG(1, 2))}
+	v.zipf = rand.NewZipf(v.rnd, 1.1, 2, 19999)
+	for range 20000 {
+		b := make([]byte, 2+v.rnd.IntN(8))
+		for i := range b {
+			b[i] = "etaoinshrdlucmfwypvbgkqjxz"[int(26*v.rnd.Float64()*v.rnd.Float64())]
+		}
+		v.words = append(v.words, string(b))
+	}
+	return v
+}
+
+func (v *vocabulary) text() string {
+	var out []string
+	for range 6 + v.rnd.IntN(18) {
+		out = append(out, v.words[v.zipf.Uint64()])
+	}
+	return strings.Join(out, " ")
+}
+
+// BenchmarkPut is one durable record; BenchmarkBareCommit is its floor: one synchronous=FULL commit of one row.
+func BenchmarkPut(b *testing.B) {
+	s, v := openTemp(b), newVocabulary()
+	for i := 0; b.Loop(); i++ {
+		say(b, s, record.NewID("user-"), fmt.Sprint("conv-", i/20), v.text())
+	}
+}
+
+func BenchmarkBareCommit(b *testing.B) {
+	v := newVocabulary()
+	conn, err := sqlite3.Open(filepath.Join(b.TempDir(), "bare.sqlite"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.Exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE e(id INTEGER PRIMARY KEY, content TEXT)`); err != nil {
+		b.Fatal(err)
+	}
+	st, _, err := conn.Prepare(`INSERT INTO e(content) VALUES (?)`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer st.Close()
+	for b.Loop() {
+		st.BindText(1, v.text())
+		if err := st.Exec(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkOpen is what a start of claw-mem pays: open, list, close.
+func BenchmarkOpen(b *testing.B) {
+	s := openTemp(b)
+	say(b, s, "1", "c", "hello")
+	for _, readOnly := range []bool{false, true} {
+		b.Run(fmt.Sprintf("readonly=%v", readOnly), func(b *testing.B) {
+			for b.Loop() {
+				o, err := Open(s.path, Options{ReadOnly: readOnly})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := o.Conversations(20); err != nil {
+					b.Fatal(err)
+				}
+				o.Close()
+			}
+		})
+	}
+}
+
+func BenchmarkSearch(b *testing.B) {
+	if testing.Short() {
+		b.Skip("builds 100,000 entries")
+	}
+	s, v := openTemp(b), newVocabulary()
+	if err := s.registerFTS(); err != nil {
+		b.Fatal(err)
+	}
+	err := transaction(s.conn, func() error {
+		for i := range 100_000 {
+			e := Entry{ID: fmt.Sprint(i), ConversationID: fmt.Sprint("conv-", i/20), TurnID: fmt.Sprint("turn-", i/4),
+				TS: record.Now(), Kind: record.KindUser, Role: "user", Content: v.text()}
+			if i == 50_000 {
+				e.Content += " aardvark quuxfizzbar"
+			}
+			if err := s.insert(&e, DefaultAgent, nil, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, query := range map[string]string{
+		"rare word": "aardvark", "common word": v.words[0], "two common": v.words[0] + " " + v.words[1], "rare substring": "uuxfizz",
+		"common substring": "tea", "long substring": "rdvark quuxfizzba", "short rare": "zq", "absent": "wxyzwxyz", "common and rare": v.words[0] + " aardvark",
+	} {
+		b.Run(name, func(b *testing.B) {
+			n := 0
+			for b.Loop() {
+				hits, err := s.Search(query, SearchOptions{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				n = len(hits)
+			}
+			b.ReportMetric(float64(n), "hits")
+		})
+	}
+}

@@ -1,0 +1,49 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Clear deletes all entries and conversations and returns how many entries there were. Their bytes are gone from the
+// file and from its log: pages are overwritten when freed, the file is rebuilt, the log is cut to nothing. If another
+// process is reading all the while, the entries are deleted, but Clear fails and says that their bytes may remain;
+// clear again.
+func (s *Store) Clear() (n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n, err = s.clear(); err != nil {
+		return n, fmt.Errorf("clear memory %s: %w", s.path, err)
+	}
+	return n, nil
+}
+
+func (s *Store) clear() (int, error) {
+	if err := errors.Join(s.registerFTS(), s.closePrepared()); err != nil {
+		return 0, err
+	}
+	var n int64
+	err := transaction(s.conn, func() (err error) {
+		if n, err = number(s.conn, `SELECT count(*) FROM entries`); err != nil {
+			return err
+		}
+		return s.conn.Exec(dropAll + schema)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if err := s.conn.Exec(`VACUUM`); err != nil {
+		return int(n), fmt.Errorf("entries are deleted, but bytes of them may remain: rebuild the file: %w", err)
+	}
+	var blocked bool
+	err = first(s.conn, `PRAGMA wal_checkpoint(TRUNCATE)`, func(st *sqlite3.Stmt) { blocked = st.ColumnBool(0) })
+	if err == nil && blocked {
+		err = errors.New("another process is reading it")
+	}
+	if err != nil {
+		return int(n), fmt.Errorf("entries are deleted, but bytes of them may remain: cut the log: %w", err)
+	}
+	return int(n), nil
+}

@@ -1,0 +1,133 @@
+package memory
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"clawsh/lib/record"
+)
+
+// metadata of a response and of a final, as stored. A tool result's metadata is its record.ResultMeta, a user message's
+// is the user's own.
+type (
+	responseMeta struct {
+		RequestID    string       `json:"request_id,omitzero"`
+		FinishReason string       `json:"finish_reason,omitzero"`
+		Usage        record.Usage `json:"usage"`
+	}
+	finalMeta struct {
+		StopReason     string          `json:"stop_reason"`
+		Rounds         int             `json:"rounds"`
+		CancelObserved bool            `json:"cancel_observed,omitzero"`
+		Usage          record.Usage    `json:"usage"`
+		Denials        []record.Denial `json:"denials,omitzero"`
+		Receipts       []string        `json:"receipts,omitzero"`
+		Error          string          `json:"error,omitzero"`
+		ErrorCode      string          `json:"error_code,omitzero"`
+		Hint           string          `json:"hint,omitzero"`
+	}
+)
+
+// entryOf makes the entry of a record of one of the four kinds; agent is the one that the record names, if it does.
+func entryOf(line record.Line) (e Entry, agent string, err error) {
+	switch line.Kind() {
+	case record.KindUser:
+		e, agent, err = entryOfUser(line)
+	case record.KindResponse:
+		e, err = entryOfResponse(line)
+	case record.KindToolResult:
+		e, err = entryOfResult(line)
+	case record.KindFinal:
+		e, agent, err = entryOfFinal(line)
+	default:
+		return e, "", fmt.Errorf("%s record: %w", line.Kind(), ErrKind)
+	}
+	if err != nil {
+		return e, "", fmt.Errorf("%s record %q: %w", line.Kind(), line.ID(), err)
+	}
+	e.Kind = line.Kind()
+	if e.ID == "" {
+		e.ID = record.NewID("rec-")
+	}
+	if e.ConversationID == "" {
+		e.ConversationID = Unfiled
+	}
+	e.TS = timestamp(e.TS)
+	return e, agent, nil
+}
+
+func entryOfUser(line record.Line) (Entry, string, error) {
+	var u record.User
+	if err := record.DecodeOpen(line.Bytes(), &u); err != nil {
+		return Entry{}, "", err
+	}
+	return Entry{ID: u.ID, ConversationID: u.ConversationID, TurnID: u.TurnID, TS: u.TS, Role: "user",
+		Content: u.Content, Metadata: u.Metadata}, u.Agent, nil
+}
+
+func entryOfResponse(line record.Line) (Entry, error) {
+	var r record.Response
+	if err := record.DecodeOpen(line.Bytes(), &r); err != nil {
+		return Entry{}, err
+	}
+	meta, err := record.Encode(responseMeta{RequestID: r.RequestID, FinishReason: r.FinishReason, Usage: r.Usage})
+	if len(r.ToolCalls) == 0 {
+		r.ToolCalls = nil
+	}
+	return Entry{ID: r.ID, ConversationID: r.ConversationID, TurnID: r.TurnID, TS: r.TS, Role: "assistant",
+		Content: r.FinalText, ToolCalls: r.ToolCalls, Provider: r.Provider, Model: r.Model, Metadata: meta}, err
+}
+
+func entryOfResult(line record.Line) (Entry, error) {
+	var r record.ToolResult
+	if err := record.DecodeOpen(line.Bytes(), &r); err != nil {
+		return Entry{}, err
+	}
+	content := r.Output
+	if r.Error != "" {
+		content = strings.TrimPrefix(content+"\n"+r.Error, "\n")
+	}
+	if r.Verdict != nil {
+		r.Verdict.Permit = ""
+	}
+	meta, err := record.Encode(r.Metadata)
+	return Entry{ID: r.ID, ConversationID: r.ConversationID, TurnID: r.TurnID, TS: r.TS, Role: "tool",
+		Content: content, Tool: r.Tool, ReceiptID: r.ReceiptID, Metadata: meta,
+		ToolResults: []Result{{ID: r.ID, Tool: r.Tool, Args: r.Args, Status: r.Status, Success: r.Success,
+			OutputBytes: len(r.Output), Error: r.Error, Verdict: r.Verdict}}}, err
+}
+
+func entryOfFinal(line record.Line) (Entry, string, error) {
+	var f record.Final
+	if err := record.DecodeOpen(line.Bytes(), &f); err != nil {
+		return Entry{}, "", err
+	}
+	meta, err := record.Encode(finalMeta{StopReason: f.StopReason, Rounds: f.Rounds, CancelObserved: f.CancelObserved,
+		Usage: f.Usage, Denials: f.Denials, Receipts: f.Receipts, Error: f.Error, ErrorCode: f.ErrorCode, Hint: f.Hint})
+	return Entry{ID: f.ID, ConversationID: f.ConversationID, TurnID: f.TurnID, TS: f.TS, Role: "assistant",
+		Content: f.Content, Provider: f.Provider, Model: f.Model, Metadata: meta}, f.Agent, err
+}
+
+// timestamp returns ts in record.TimeFormat, so that timestamps sort as text; the current time if ts is no RFC 3339.
+func timestamp(ts string) string {
+	t, err := time.Parse(time.RFC3339Nano, ts)
+	if err != nil {
+		return record.Now()
+	}
+	return t.UTC().Format(record.TimeFormat)
+}
+
+// titleOf returns the start of a user message on one line, at most 80 runes.
+func titleOf(content string) string {
+	const maxRunes = 80
+	if len(content) > 8*maxRunes*utf8.UTFMax {
+		content = content[:8*maxRunes*utf8.UTFMax]
+	}
+	runes := []rune(strings.ToValidUTF8(strings.Join(strings.Fields(content), " "), ""))
+	if len(runes) > maxRunes {
+		runes = append(runes[:maxRunes-1], '…')
+	}
+	return string(runes)
+}

@@ -1,0 +1,235 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/ext/fts5"
+
+	"clawsh/lib/envelope"
+)
+
+// Options say how a Store is opened. BusyTimeout is how long to wait for other processes; 0 means 10 s.
+type Options struct {
+	ReadOnly    bool
+	BusyTimeout time.Duration
+}
+
+// Store is an open memory. Its methods may be called from several goroutines; they run one at a time.
+type Store struct {
+	mu       sync.Mutex
+	path     string
+	conn     *sqlite3.Conn
+	prepared map[string]*sqlite3.Stmt
+	fts      bool // FTS5 is registered
+	synced   bool // the directory has been synced since the -wal file was made
+}
+
+// perConnection is what SQLite does not keep in the file.
+const perConnection = `PRAGMA synchronous=FULL; PRAGMA secure_delete=ON; PRAGMA foreign_keys=ON;
+PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY;`
+
+// Open opens the memory at path and, unless read-only, creates it if the file is missing or has no bytes. The directory
+// must exist. A read-only Store on a file that is missing or blank is ErrNotFound. No schema work is done on a file of
+// the current version.
+func Open(path string, o Options) (*Store, error) {
+	if o.BusyTimeout <= 0 {
+		o.BusyTimeout = 10 * time.Second
+	}
+	real, err := locate(path, o.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openAt(real, o, "")
+	// A reader in a directory that it cannot write to fails for want of a -shm file. Without a log there is no writer
+	// either, and the file can be read as it is.
+	if o.ReadOnly && (errors.Is(err, sqlite3.CANTOPEN) || errors.Is(err, sqlite3.READONLY)) && !hasLog(real) {
+		s, err = openAt(real, o, "&immutable=1")
+	}
+	if errors.Is(err, sqlite3.NOTADB) {
+		err = fmt.Errorf("%w: %w", ErrForeign, err)
+	}
+	if errors.Is(err, ErrForeign) {
+		err = envelope.Errorf(envelope.ExitError, "foreign_file", "open memory %s: %w", path, err).
+			WithHint("set memory.path to another file, or move this one away")
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open memory %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// openAt connects and makes sure that the file is ours.
+func openAt(real string, o Options, extra string) (_ *Store, err error) {
+	flags := sqlite3.OPEN_URI | sqlite3.OPEN_NOFOLLOW | sqlite3.OPEN_READWRITE
+	if o.ReadOnly {
+		flags = sqlite3.OPEN_URI | sqlite3.OPEN_NOFOLLOW | sqlite3.OPEN_READONLY
+	}
+	if extra == "" {
+		makeCompanions(real)
+	}
+	// modeof: companions that SQLite makes itself get the mode of the file, whatever the umask.
+	uri := url.URL{Scheme: "file", Path: real, RawQuery: "modeof=" + strings.ReplaceAll(url.QueryEscape(real), "+", "%20") + extra}
+	conn, err := sqlite3.OpenFlags(uri.String(), flags)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{path: real, conn: conn}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if err := conn.BusyTimeout(o.BusyTimeout); err != nil {
+		return nil, err
+	}
+	if err := conn.Exec(perConnection); err != nil {
+		return nil, err
+	}
+	blank, err := inspect(conn)
+	if err != nil {
+		return nil, err
+	}
+	if o.ReadOnly {
+		if blank {
+			return nil, notFound("run clawsh init", "the file is empty")
+		}
+		return s, nil
+	}
+	return s, s.prepareToWrite(blank, o.BusyTimeout)
+}
+
+func (s *Store) prepareToWrite(blank bool, wait time.Duration) error {
+	if err := useWAL(s.conn, wait); err != nil {
+		return err
+	}
+	if !blank {
+		return nil
+	}
+	if err := s.registerFTS(); err != nil {
+		return err
+	}
+	if err := create(s.conn); err != nil {
+		return fmt.Errorf("create tables: %w", err)
+	}
+	return s.syncDirectory()
+}
+
+// Close closes the file. The last process to close it folds the log into it. Closing twice is harmless; other methods
+// fail with fs.ErrClosed from then on.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := errors.Join(s.closePrepared(), s.conn.Close()); err != nil {
+		return fmt.Errorf("close memory %s: %w", s.path, err)
+	}
+	s.conn = nil
+	return nil
+}
+
+// registerFTS costs 0.2 ms, which listing and showing need not pay.
+func (s *Store) registerFTS() error {
+	if s.conn == nil {
+		return fs.ErrClosed
+	}
+	if s.fts {
+		return nil
+	}
+	if err := fts5.Register(s.conn); err != nil {
+		return fmt.Errorf("register full-text search: %w", err)
+	}
+	s.fts = true
+	return nil
+}
+
+// syncDirectory makes the names of the file and its log durable; SQLite's file layer here syncs only what is in them.
+func (s *Store) syncDirectory() error {
+	if s.synced {
+		return nil
+	}
+	d, err := os.Open(filepath.Dir(s.path))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("sync directory of %s: %w", s.path, err)
+	}
+	s.synced = true
+	return nil
+}
+
+// locate resolves the directory's symbolic links and makes sure that path is a file of mode 0600, or missing if a
+// reader asks.
+func locate(path string, readOnly bool) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("open memory: %w", err)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", notFound("run clawsh init", "open memory %s: directory", path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("open memory %s: %w", path, err)
+	}
+	real := filepath.Join(dir, filepath.Base(abs))
+	info, err := os.Lstat(real)
+	if errors.Is(err, fs.ErrNotExist) {
+		if readOnly {
+			return "", notFound("run clawsh init", "open memory %s", path)
+		}
+		return real, makePrivate(real)
+	}
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("open memory: %w", err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "", envelope.Errorf(envelope.ExitError, "symlink", "open memory %s: it is a symbolic link", path).
+			WithHint("set memory.path to the file that it points to")
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("open memory %s: not a regular file", path)
+	case !readOnly && info.Mode().Perm()&0o077 != 0:
+		if err := os.Chmod(real, 0o600); err != nil {
+			return "", fmt.Errorf("open memory: others can read the file: %w", err)
+		}
+	}
+	return real, nil
+}
+
+// makePrivate creates a file of mode 0600, unless there is one.
+func makePrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("create %s: %w", path, err)
+	}
+	return f.Close()
+}
+
+// makeCompanions creates the companion files before SQLite does so with mode 0666. Failure is not an error here:
+// SQLite will say what is wrong, if anything is. A blank file gets no log: SQLite takes that for a leftover, and of
+// several processes that delete it all but one fail.
+func makeCompanions(real string) {
+	_ = makePrivate(real + "-shm")
+	if info, err := os.Stat(real); err == nil && info.Size() > 0 {
+		_ = makePrivate(real + "-wal")
+	}
+}
+
+func hasLog(real string) bool {
+	info, err := os.Stat(real + "-wal")
+	return err == nil && info.Size() > 0
+}

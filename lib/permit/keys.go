@@ -1,0 +1,128 @@
+package permit
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+const (
+	keyLabel = "clawsh-permit-key-v1 "
+	pubLabel = "clawsh-permit-pub-v1 "
+)
+
+// Create makes permit.key (0600) and permit.pub (0644) in the directory, and the directory itself (0700), if they are
+// missing; made tells whether a key was made. An existing key is never replaced. Two processes that do this at the same time
+// end up with the same key: the private key is linked into place whole, and the one that comes second takes the first's.
+func Create(dir string) (made bool, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return false, fmt.Errorf("create the permit key: %w", err)
+	}
+	path := filepath.Join(dir, "permit.key")
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		seed := make([]byte, ed25519.SeedSize)
+		rand.Read(seed)
+		made, err = place(path, keyLabel, seed, 0o600)
+		if err != nil {
+			return false, fmt.Errorf("create the permit key: %w", err)
+		}
+	}
+	s, err := LoadSigner(dir)
+	if err != nil {
+		return false, err
+	}
+	pub := s.key.Public().(ed25519.PublicKey)
+	if _, err := place(filepath.Join(dir, "permit.pub"), pubLabel, pub, 0o644); err != nil {
+		return made, fmt.Errorf("create the public permit key: %w", err)
+	}
+	v, err := LoadVerifier(filepath.Join(dir, "permit.pub"))
+	if err == nil && !v.key.Equal(pub) {
+		err = fmt.Errorf("%s does not belong to permit.key: remove it and run clawsh init", filepath.Join(dir, "permit.pub"))
+	}
+	return made, err
+}
+
+// place writes a labelled key under its name, whole and synced, unless the name is taken.
+func place(path, label string, key []byte, mode fs.FileMode) (bool, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-")
+	if err != nil {
+		return false, err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(label + base64.StdEncoding.EncodeToString(key) + "\n")
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return false, err
+	}
+	err = os.Link(f.Name(), path)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// LoadSigner reads permit.key in the directory. A key that is a link, belongs to somebody else, or can be read by others is
+// refused.
+func LoadSigner(dir string) (*Signer, error) {
+	seed, err := readKey(filepath.Join(dir, "permit.key"), keyLabel, 0o077, ed25519.SeedSize)
+	if err != nil {
+		return nil, err
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	return &Signer{key, homeID(key.Public().(ed25519.PublicKey))}, nil
+}
+
+// LoadVerifier reads the public key. It must not be writable by others.
+func LoadVerifier(path string) (*Verifier, error) {
+	pub, err := readKey(path, pubLabel, 0o022, ed25519.PublicKeySize)
+	if err != nil {
+		return nil, err
+	}
+	return &Verifier{pub, homeID(pub)}, nil
+}
+
+// readKey reads a labelled key, of which others must not have the rights in forbidden. Its messages never quote it.
+func readKey(path, label string, forbidden fs.FileMode, size int) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w", err)
+	}
+	switch st, ok := info.Sys().(*syscall.Stat_t); {
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("key %s is no regular file", path)
+	case info.Mode().Perm()&forbidden != 0:
+		return nil, fmt.Errorf("key %s is open to others (mode %04o): make a new one if it may have been read, or chmod it", path, info.Mode().Perm())
+	case ok && int(st.Uid) != os.Geteuid():
+		return nil, fmt.Errorf("key %s belongs to user %d, not to you", path, st.Uid)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, 1024))
+	if err != nil {
+		return nil, fmt.Errorf("read key %s: %w", path, err)
+	}
+	text, labelled := strings.CutPrefix(strings.TrimSuffix(string(b), "\n"), label)
+	key, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil || !labelled || len(key) != size {
+		return nil, fmt.Errorf("key %s is damaged", path)
+	}
+	return key, nil
+}
+
+// homeID names a home by its public key.
+func homeID(pub ed25519.PublicKey) string {
+	sum := sha256.Sum256(pub)
+	return hex.EncodeToString(sum[:8])
+}

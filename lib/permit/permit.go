@@ -1,0 +1,153 @@
+// Package permit signs and checks what the gate has allowed.
+//
+// A permit is "v1.CLAIMS.SIGNATURE", both parts in base64url without padding: claims as canonical JSON (RFC 8785), and an
+// Ed25519 signature (RFC 8032) over "clawsh permit v1\n" and these bytes. It binds one call: its id, conversation and tool,
+// the SHA-256 of its argument bytes as they are, risk, decision and policy; it is good for one use within Lifetime, in the
+// home whose key signed it. Only claw-gate reads the private key; claw-exec has the public one and can sign nothing.
+package permit
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"clawsh/lib/record"
+)
+
+// Lifetime is how long a permit is good.
+const Lifetime = 60 * time.Second
+
+// clockSlack is how far in the future a permit's expiry may lie beyond Lifetime: clocks step.
+const clockSlack = 5 * time.Second
+
+// domain separates these signatures from all others made with Ed25519 keys.
+const domain = "clawsh permit v1\n"
+
+// Reasons for which a permit is refused; test with errors.Is.
+var (
+	ErrMalformed = errors.New("the permit is malformed")
+	ErrSignature = errors.New("the signature is not the gate's")
+	ErrMismatch  = errors.New("the permit is for another call")
+	ErrExpired   = errors.New("the permit has expired")
+	ErrUsed      = errors.New("the permit was used before")
+)
+
+// Claims are what a permit says. All are texts, so that their canonical form is beyond doubt.
+type Claims struct {
+	V              string `json:"v"`
+	CallID         string `json:"call_id"`
+	ConversationID string `json:"conversation_id"`
+	Tool           string `json:"tool"`
+	ArgsSHA256     string `json:"args_sha256"`
+	Risk           string `json:"risk"`
+	Decision       string `json:"decision"`
+	PolicyHash     string `json:"policy_hash"`
+	HomeID         string `json:"home_id"`
+	ExpiresAt      string `json:"expires_at"`
+	Nonce          string `json:"nonce"`
+}
+
+// NewNonce returns 128 random bits in hex.
+func NewNonce() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// Signer signs permits with a home's private key.
+type Signer struct {
+	key  ed25519.PrivateKey
+	home string
+}
+
+// Sign returns the permit for the claims. It fills in version and home, and a nonce if there is none; ExpiresAt must be
+// in record.TimeFormat.
+func (s *Signer) Sign(c Claims) (string, error) {
+	c.V, c.HomeID = "1", s.home
+	if c.Nonce == "" {
+		c.Nonce = NewNonce()
+	}
+	if _, err := time.Parse(record.TimeFormat, c.ExpiresAt); err != nil {
+		return "", fmt.Errorf("sign a permit: expiry: %w", err)
+	}
+	raw, err := record.Encode(c)
+	if err != nil {
+		return "", fmt.Errorf("sign a permit: %w", err)
+	}
+	if raw, err = record.Canonical(raw); err != nil {
+		return "", fmt.Errorf("sign a permit: %w", err)
+	}
+	sig := ed25519.Sign(s.key, append([]byte(domain), raw...))
+	b := base64.RawURLEncoding
+	return "v1." + b.EncodeToString(raw) + "." + b.EncodeToString(sig), nil
+}
+
+// Verifier checks permits with a home's public key.
+type Verifier struct {
+	key  ed25519.PublicKey
+	home string
+}
+
+// Verify checks that the permit was signed by this home's gate, says what want says, and has not expired at now. Of want
+// the claims ExpiresAt, Nonce, V and HomeID are not compared: they are the permit's own, and returned.
+func (v *Verifier) Verify(permit string, want Claims, now time.Time) (Claims, error) {
+	var c Claims
+	raw, sig, err := split(permit)
+	if err != nil {
+		return c, err
+	}
+	if !ed25519.Verify(v.key, append([]byte(domain), raw...), sig) {
+		return c, ErrSignature
+	}
+	if err := record.Decode(raw, &c); err != nil {
+		return Claims{}, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	want.V, want.HomeID = "1", v.home
+	if err := compare(c, want); err != nil {
+		return Claims{}, err
+	}
+	expires, err := time.Parse(record.TimeFormat, c.ExpiresAt)
+	switch {
+	case err != nil || len(c.Nonce) != 32:
+		return Claims{}, fmt.Errorf("%w: its expiry or nonce", ErrMalformed)
+	case !now.Before(expires):
+		return Claims{}, fmt.Errorf("%w at %s", ErrExpired, c.ExpiresAt)
+	case expires.Sub(now) > Lifetime+clockSlack:
+		return Claims{}, fmt.Errorf("%w: it would be good for %s", ErrMalformed, expires.Sub(now).Round(time.Second))
+	}
+	return c, nil
+}
+
+// split takes a permit apart, refusing every spelling but the one that Sign writes.
+func split(permit string) (raw, sig []byte, err error) {
+	parts := strings.Split(permit, ".")
+	if len(parts) != 3 || parts[0] != "v1" || len(permit) > 8192 || strings.ContainsAny(permit, "\r\n") {
+		return nil, nil, ErrMalformed
+	}
+	b := base64.RawURLEncoding.Strict()
+	if raw, err = b.DecodeString(parts[1]); err != nil {
+		return nil, nil, ErrMalformed
+	}
+	if sig, err = b.DecodeString(parts[2]); err != nil || len(sig) != ed25519.SignatureSize {
+		return nil, nil, ErrMalformed
+	}
+	return raw, sig, nil
+}
+
+// compare names the first claim that differs.
+func compare(got, want Claims) error {
+	for _, f := range []struct{ name, got, want string }{
+		{"version", got.V, want.V}, {"call id", got.CallID, want.CallID}, {"conversation", got.ConversationID, want.ConversationID},
+		{"tool", got.Tool, want.Tool}, {"arguments", got.ArgsSHA256, want.ArgsSHA256}, {"risk", got.Risk, want.Risk},
+		{"decision", got.Decision, want.Decision}, {"policy", got.PolicyHash, want.PolicyHash}, {"home", got.HomeID, want.HomeID}} {
+		if f.got != f.want {
+			return fmt.Errorf("%w: its %s differs", ErrMismatch, f.name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
+)
+
+// environment is what a command's programs see of the world: made here, nothing of it the parent's but PATH, LANG and TZ.
+type environment struct {
+	list []string
+	base map[string]string
+	path []string // the directories of PATH
+}
+
+func newEnvironment(env *Env, ws *workspace, home string) *environment {
+	path := programDirs(lookupEnv(env.SelfEnv, "PATH"), ws, env.Config.Home)
+	e := &environment{path: path, base: map[string]string{}}
+	lang := lookupEnv(env.SelfEnv, "LANG")
+	if lang == "" {
+		lang = "C.UTF-8"
+	}
+	e.list = []string{"PATH=" + strings.Join(path, ":"), "HOME=" + home, "TMPDIR=" + home, "LANG=" + lang, "TERM=dumb", "PAGER=cat",
+		"GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_OPTIONAL_LOCKS=0",
+		// A repository names programs that git is to run; these two it runs even when it only looks.
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
+		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1=/dev/null"}
+	if tz := lookupEnv(env.SelfEnv, "TZ"); tz != "" {
+		e.list = append(e.list, "TZ="+tz)
+	}
+	for _, v := range e.list {
+		name, value, _ := strings.Cut(v, "=")
+		e.base[name] = value
+	}
+	return e
+}
+
+func lookupEnv(environ []string, name string) string {
+	for _, e := range slices.Backward(environ) {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// programDirs are the directories of PATH that programs are looked for in: absolute, existing, neither in the workspace nor
+// in our home, and not writable by everybody.
+func programDirs(path string, ws *workspace, home string) []string {
+	if path == "" {
+		path = "/usr/local/bin:/usr/bin:/bin"
+	}
+	var dirs []string
+	for _, d := range filepath.SplitList(path) {
+		if !filepath.IsAbs(d) {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(d)
+		if err != nil || inside(ws.real, real) || home != "" && inside(home, real) || slices.Contains(dirs, real) {
+			continue
+		}
+		if info, err := os.Stat(real); err == nil && info.IsDir() && info.Mode()&0o002 == 0 {
+			dirs = append(dirs, real)
+		}
+	}
+	return dirs
+}
+
+// child is the environment of a program: the variables that the command exports. Variables that make programs load or run
+// other things are refused.
+func (e *environment) child(h interp.HandlerContext) ([]string, error) {
+	out := []string{"PWD=" + h.Dir}
+	var err error
+	for name, v := range h.Env.Each {
+		if !v.Exported || v.Kind != expand.String || name == "PWD" {
+			continue
+		}
+		if base, ok := e.base[name]; (!ok || base != v.Str) && steers(name) {
+			err = fmt.Errorf("%w: %s", errSteers, quoteName(name))
+		}
+		out = append(out, name+"="+v.Str)
+	}
+	return out, err
+}
+
+var errSteers = errors.New("a command may not set this variable, which decides what programs load or run")
+
+// steers tells whether a variable decides what code programs load, run or ask for.
+func steers(name string) bool {
+	for _, prefix := range []string{"LD_", "DYLD_", "GIT_", "BASH_", "GCONV_", "MALLOC_", "GLIBC_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"PATH", "HOME", "ZDOTDIR", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "CDPATH", "SHELL", "EDITOR", "VISUAL",
+		"PAGER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "BROWSER", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB", "PERL5DB",
+		"RUBYOPT", "RUBYLIB", "NODE_OPTIONS", "NODE_PATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "SSH_ASKPASS", "TERMINFO", "TERMCAP"}, name)
+}

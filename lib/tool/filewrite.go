@@ -1,0 +1,163 @@
+package tool
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"clawsh/lib/record"
+)
+
+// writeTool writes a text file of the workspace. What is overwritten or created is either the old or the new file, whole, for
+// every reader and after every crash. What is appended is one write at the end of the file, so that other programs can
+// append to it too; a crash may leave a part of it.
+type writeTool struct{}
+
+// Name implements Tool.
+func (writeTool) Name() string { return "file_write" }
+
+// Description implements Tool.
+func (writeTool) Description() string {
+	return "Write a text file in the workspace; missing directories are made."
+}
+
+// Parameters implements Tool.
+func (writeTool) Parameters() record.Raw {
+	return record.Raw(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},` +
+		`"mode":{"enum":["overwrite","create","append"]}},"required":["path","content"],"additionalProperties":false}`)
+}
+
+type writeArgs struct {
+	Path    string  `json:"path"`
+	Content *string `json:"content"`
+	Mode    string  `json:"mode"`
+}
+
+// Invoke implements Tool.
+func (writeTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
+	a := writeArgs{}
+	if err := decode(args, &a); err != nil {
+		return failf("%v", err)
+	}
+	most := env.Config.Limits.MaxFileBytes
+	if a.Content == nil {
+		return failf("invalid arguments: content is missing")
+	}
+	if len(*a.Content) > most {
+		return failf("write %q: the content has %d bytes, the limit is %d: write it in parts with mode append", a.Path, len(*a.Content), most)
+	}
+	w, err := openWorkspace(env)
+	if err != nil {
+		return failf("%v", err)
+	}
+	defer w.close()
+	rel, err := w.rel(a.Path)
+	if err == nil {
+		err = w.write(ctx, rel, a)
+	}
+	if err != nil {
+		return failf("write %q: %v", a.Path, err)
+	}
+	r := Result{Success: true}
+	r.setText(fmt.Sprintf("wrote %d bytes to %s", len(*a.Content), quoteName(rel)), env.Config.Limits.MaxOutputBytes)
+	return r
+}
+
+func (w *workspace) write(ctx context.Context, rel string, a writeArgs) error {
+	old, err := w.writable(rel)
+	if err != nil {
+		return err
+	}
+	if err := w.root.MkdirAll(filepath.Dir(rel), 0o755); err != nil {
+		return fmt.Errorf("make its directory: %w", why(err))
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	data := []byte(*a.Content)
+	switch a.Mode {
+	case "", "overwrite":
+		return w.replace(rel, data, old, w.root.Rename)
+	case "create":
+		if old != nil {
+			return errors.New("it exists already")
+		}
+		return w.replace(rel, data, nil, w.linkNew)
+	case "append":
+		return w.append(rel, data)
+	}
+	return fmt.Errorf("unknown mode %q: want overwrite, create or append", a.Mode)
+}
+
+// replace writes a temporary file beside the target and puts it in its place. A crash leaves the temporary file at most.
+func (w *workspace) replace(rel string, data []byte, old fs.FileInfo, put func(from, to string) error) (err error) {
+	temp := filepath.Join(filepath.Dir(rel), ".clawsh-"+rand.Text()+".tmp")
+	f, err := w.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return why(err)
+	}
+	defer func() {
+		if err != nil {
+			w.root.Remove(temp)
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil && old != nil {
+		err = f.Chmod(old.Mode().Perm())
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return why(err)
+	}
+	if err := put(temp, rel); err != nil {
+		return why(err)
+	}
+	return w.syncDir(filepath.Dir(rel))
+}
+
+// linkNew gives the file its name only if nothing has it. Where there are no hard links, a file that appears at the same
+// moment is overwritten.
+func (w *workspace) linkNew(from, to string) error {
+	err := w.root.Link(from, to)
+	switch {
+	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.ENOTSUP), errors.Is(err, syscall.ENOSYS):
+		return w.root.Rename(from, to)
+	case err != nil:
+		return err
+	}
+	return w.root.Remove(from)
+}
+
+func (w *workspace) append(rel string, data []byte) error {
+	f, err := w.openWrite(rel, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	n, err := f.Write(data)
+	if err != nil {
+		err = fmt.Errorf("only %d of %d bytes were written: %w", n, len(data), why(err))
+	}
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return w.syncDir(filepath.Dir(rel))
+}
+
+func (w *workspace) syncDir(rel string) error {
+	d, err := w.root.Open(rel)
+	if err != nil {
+		return why(err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) {
+		return fmt.Errorf("sync its directory: %w", why(err))
+	}
+	return nil
+}

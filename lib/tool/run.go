@@ -1,0 +1,147 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+	"time"
+
+	"clawsh/lib/record"
+)
+
+// stuckGrace is how long a tool may take to notice that it was stopped. After that it is left behind.
+const stuckGrace = 2 * time.Second
+
+// timeoutError is the cause of a context whose time is up.
+type timeoutError struct{ after time.Duration }
+
+func (e timeoutError) Error() string {
+	return "timed out after " + strconv.FormatFloat(e.after.Seconds(), 'f', -1, 64) + " s"
+}
+
+func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, timeoutError{d})
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// Run runs a tool within its configured timeout and measures it. When ctx ends, its cause (context.Cause) is named in the
+// result. A tool that does not stop then is given up two seconds later. A panic of a tool is logged with its stack and
+// reported as a failure.
+func Run(ctx context.Context, t Tool, args record.Raw, env *Env) Result {
+	start := time.Now()
+	ctx, cancel := withTimeout(ctx, timeout(t, env))
+	defer cancel()
+	done := make(chan Result, 1)
+	go func() { done <- invoke(ctx, t, args, env) }()
+	r := wait(ctx, done)
+	if r.Success {
+		r.Error = ""
+	} else if cause := context.Cause(ctx); cause != nil {
+		r.interrupted(cause)
+	}
+	r.Output, r.Error = validText(r.Output), validText(r.Error)
+	r.Meta.DurationMS = time.Since(start).Milliseconds()
+	r.Meta.FinishedAt = record.Now()
+	return r
+}
+
+func wait(ctx context.Context, done <-chan Result) Result {
+	select {
+	case r := <-done:
+		return r
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(stuckGrace)
+	defer grace.Stop()
+	select {
+	case r := <-done:
+		return r
+	case <-grace.C:
+		return Result{}
+	}
+}
+
+func invoke(ctx context.Context, t Tool, args record.Raw, env *Env) (r Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			if env.Log != nil {
+				env.Log.Error("tool panicked", "tool", t.Name(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			}
+			r = failf("internal error in %s: %v", t.Name(), p)
+		}
+	}()
+	return t.Invoke(ctx, args, env)
+}
+
+func timeout(t Tool, env *Env) time.Duration {
+	l := env.Config.Limits
+	switch t.Name() {
+	case "shell":
+		return seconds(l.ShellTimeoutS)
+	case "http":
+		return seconds(l.HTTPTimeoutS)
+	case "ask_user":
+		return seconds(l.ApprovalTimeoutS)
+	}
+	return seconds(l.ToolTimeoutS)
+}
+
+// interrupted names the cause in the result of a call that did not finish.
+func (r *Result) interrupted(cause error) {
+	var late timeoutError
+	switch {
+	case errors.As(cause, &late):
+		r.Meta.TimedOut = true
+	case errors.Is(cause, context.DeadlineExceeded):
+		r.Meta.TimedOut, cause = true, errors.New("timed out")
+	case errors.Is(cause, context.Canceled):
+		cause = errors.New("cancelled")
+	}
+	r.Error = cause.Error()
+	if !r.Meta.TimedOut {
+		r.Meta.CancelledReason = r.Error
+	}
+}
+
+func failf(format string, args ...any) Result { return Result{Error: fmt.Sprintf(format, args...)} }
+
+// decode decodes arguments strictly: an object, known names only, no number that a reader could read differently.
+func decode(args record.Raw, v any) error {
+	if args.Kind() != '{' {
+		return errors.New("invalid arguments: want an object")
+	}
+	err := record.CheckNumbers(args)
+	if err == nil {
+		err = record.Decode(args, v)
+	}
+	if err != nil {
+		return fmt.Errorf("invalid arguments: %w", err)
+	}
+	return nil
+}
+
+// why is an error without the path that it is about: messages name it themselves, quoted.
+func why(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		err = link.Err
+	}
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return no
+	}
+	if err != nil && err.Error() == "path escapes from parent" {
+		return errOutside
+	}
+	return err
+}

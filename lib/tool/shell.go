@@ -1,0 +1,221 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
+
+	"clawsh/lib/process"
+	"clawsh/lib/record"
+)
+
+// Bounds of what the interpreter may do in this process. Programs that it starts are not bound by them.
+const (
+	maxCalls  = 50_000 // simple commands in all
+	maxFrames = 4_000  // of the Go stack: some 500 nested calls of functions
+)
+
+// shellTool runs a command in the workspace. It is parsed once, and run by the interpreter that belongs to the parser: what
+// was judged is what runs. Programs start in sessions of their own and see an environment that is made for them, with a
+// home directory that lives as long as the command. What the interpreter opens and lists itself stays in the workspace.
+type shellTool struct{}
+
+// Name implements Tool.
+func (shellTool) Name() string { return "shell" }
+
+// Description implements Tool.
+func (shellTool) Description() string {
+	return "Run a bash command in the workspace; returns stdout and stderr together. No stdin, no background jobs."
+}
+
+// Parameters implements Tool.
+func (shellTool) Parameters() record.Raw {
+	return record.Raw(`{"type":"object","properties":{"command":{"type":"string"},"timeout_s":{"type":"number"}},` +
+		`"required":["command"],"additionalProperties":false}`)
+}
+
+// Invoke implements Tool.
+func (shellTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
+	var a struct {
+		Command  string   `json:"command"`
+		TimeoutS *float64 `json:"timeout_s"`
+	}
+	if err := decode(args, &a); err != nil {
+		return failf("%v", err)
+	}
+	if a.TimeoutS != nil {
+		if most := env.Config.Limits.ShellTimeoutS; *a.TimeoutS <= 0 || *a.TimeoutS > most {
+			return failf("invalid arguments: want timeout_s above 0 and up to %s", strconv.FormatFloat(most, 'f', -1, 64))
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = withTimeout(ctx, seconds(*a.TimeoutS))
+		defer cancel()
+	}
+	file, err := parseCommand(a.Command)
+	if err != nil {
+		return failf("run command: %v", err)
+	}
+	s, err := newShell(ctx, env)
+	if err != nil {
+		return failf("run command: %v", err)
+	}
+	defer s.close()
+	return s.run(file)
+}
+
+// shell is one running command.
+type shell struct {
+	env     *Env
+	ctx     context.Context
+	stop    context.CancelCauseFunc
+	ws      *workspace
+	home    *workspace // private, removed at the end
+	vars    *environment
+	out     *output
+	null    *os.File
+	calls   atomic.Int64
+	started time.Time
+}
+
+func newShell(ctx context.Context, env *Env) (s *shell, err error) {
+	s = &shell{env: env, out: newOutput(env.Config.Limits.MaxOutputBytes), started: time.Now()}
+	s.ctx, s.stop = context.WithCancelCause(ctx)
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.ws, err = openWorkspace(env); err != nil {
+		return nil, err
+	}
+	private, err := os.MkdirTemp("", "clawsh-home-")
+	if err != nil {
+		return nil, fmt.Errorf("make a private home directory: %w", err)
+	}
+	if s.home, err = openDir(private, env); err != nil {
+		os.Remove(private)
+		return nil, fmt.Errorf("open the private home directory: %w", err)
+	}
+	// A nil stdin would do for programs, but crashes builtins that read.
+	if s.null, err = os.Open(os.DevNull); err != nil {
+		return nil, err
+	}
+	s.vars = newEnvironment(env, s.ws, s.home.real)
+	return s, nil
+}
+
+func (s *shell) close() {
+	s.stop(context.Canceled)
+	if s.env.Exclusive {
+		process.KillDescendants(os.Getpid())
+	}
+	if s.ws != nil {
+		s.ws.close()
+	}
+	if s.home != nil {
+		s.home.close()
+		os.RemoveAll(s.home.real)
+	}
+	if s.null != nil {
+		s.null.Close()
+	}
+}
+
+func (s *shell) run(file *syntax.File) (r Result) {
+	defer watchMemory(s.stop)()
+	defer func() {
+		if p := recover(); p != nil {
+			if s.env.Log != nil {
+				s.env.Log.Error("shell interpreter panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			}
+			r = s.result(fmt.Errorf("internal error in the interpreter: %v", p))
+		}
+	}()
+	runner, err := s.runner()
+	if err == nil {
+		err = runner.Run(s.ctx, file)
+	}
+	return s.result(err)
+}
+
+// runner makes the interpreter. It opens files in its directory for temporary files past all handlers, so it is first told
+// a directory that cannot exist, and then gets the environment with the real one.
+func (s *shell) runner() (*interp.Runner, error) {
+	r, err := interp.New(
+		interp.Env(expand.ListEnviron("TMPDIR=/dev/null/none", "HOME=/")),
+		interp.Dir(s.ws.real),
+		interp.StdIO(s.null, s.out, s.out),
+		interp.CallHandler(s.call),
+		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return s.exec }),
+		interp.OpenHandler(s.open),
+		interp.StatHandler(s.stat),
+		interp.AccessHandler(s.access),
+		interp.ReadDirHandler2(s.readDir),
+	)
+	if err != nil {
+		return nil, err
+	}
+	r.Reset()
+	if err := interp.Env(expand.ListEnviron(s.vars.list...))(r); err != nil {
+		return nil, err
+	}
+	r.Reset()
+	return r, nil
+}
+
+// deny ends the whole command: what was refused is not to be tried in another way by the rest of it.
+func (s *shell) deny(what string, err error) error {
+	err = refusedError{fmt.Errorf("denied: %s: %w", what, err)}
+	s.stop(err)
+	return err
+}
+
+func (s *shell) result(err error) Result {
+	r := Result{Meta: record.ResultMeta{Sandbox: "none"}}
+	s.out.into(&r)
+	// The reason why the command was stopped counts, not what became of it then.
+	if cause := context.Cause(s.ctx); cause != nil {
+		err = cause
+	}
+	var status interp.ExitStatus
+	var refused refusedError
+	switch {
+	case err == nil:
+		r.Success, r.Meta.ExitCode = true, new(int)
+	case errors.As(err, &refused):
+		r.Error = refused.Error()
+	case s.ctx.Err() != nil:
+		r.interrupted(err)
+	case errors.As(err, &status):
+		code := int(status)
+		r.Meta.ExitCode, r.Error = &code, fmt.Sprintf("exit status %d", code)
+	default:
+		r.Error = fmt.Sprintf("run command: %v", err)
+	}
+	return r
+}
+
+// call is asked before every command, builtins and functions too. It bounds what the interpreter has no bounds for.
+func (s *shell) call(_ context.Context, argv []string) ([]string, error) {
+	if s.calls.Add(1) > maxCalls {
+		return nil, s.deny("command", fmt.Errorf("it runs more than %d commands", maxCalls))
+	}
+	var deep [1]uintptr
+	if runtime.Callers(maxFrames, deep[:]) > 0 {
+		return nil, s.deny("command", errors.New("functions call each other too deeply"))
+	}
+	if err := s.checkBuiltin(argv); err != nil {
+		return nil, s.deny(argv[0], err)
+	}
+	return argv, nil
+}

@@ -1,0 +1,77 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"mvdan.cc/sh/v3/interp"
+
+	"clawsh/lib/process"
+)
+
+// Exit statuses of a shell for programs that did not run.
+const (
+	statusCannotRun = 126
+	statusNotFound  = 127
+)
+
+// exec runs a program: every call that is neither a function nor a builtin, with all words expanded.
+func (s *shell) exec(ctx context.Context, argv []string) error {
+	h := interp.HandlerCtx(ctx)
+	path, err := s.find(h.Dir, argv[0])
+	if err != nil {
+		fmt.Fprintf(h.Stderr, "%s: %v\n", quoteName(argv[0]), err)
+		return interp.ExitStatus(statusNotFound)
+	}
+	argv = append([]string{path}, argv[1:]...)
+	if s.env.Guard != nil {
+		if err := s.env.Guard(GuardExec, h.Dir, argv); err != nil {
+			return s.deny(quoteName(argv[0]), err)
+		}
+	}
+	env, err := s.vars.child(h)
+	if err != nil {
+		return s.deny(quoteName(argv[0]), err)
+	}
+	code, err := process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Stdout: h.Stdout, Stderr: h.Stderr})
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, syscall.ENOEXEC):
+		err = errors.New("is neither a program nor a script that begins with #!")
+		fallthrough
+	case err != nil && code < 0:
+		fmt.Fprintf(h.Stderr, "%s: %v\n", quoteName(path), why(err))
+		return interp.ExitStatus(statusCannotRun)
+	case code != 0:
+		return interp.ExitStatus(code)
+	}
+	return nil
+}
+
+// find finds a program: by its path if the word has a slash, else in the directories of our PATH, whatever the command
+// made of the variable. None of these is in the workspace.
+func (s *shell) find(dir, word string) (string, error) {
+	if strings.Contains(word, "/") {
+		if !filepath.IsAbs(word) {
+			word = filepath.Join(dir, word)
+		}
+		info, err := os.Stat(word)
+		if err == nil && !info.Mode().IsRegular() {
+			err = regular(info)
+		}
+		return word, why(err)
+	}
+	for _, d := range s.vars.path {
+		path := filepath.Join(d, word)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", errors.New("command not found")
+}

@@ -1,0 +1,116 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"mvdan.cc/sh/v3/interp"
+)
+
+// locate finds the directory that a path of a command lies in, the workspace or the private home, and its name in there.
+func (s *shell) locate(dir, path string) (*workspace, string, error) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	if rel, err := s.home.rel(path); err == nil {
+		return s.home, rel, nil
+	}
+	rel, err := s.ws.rel(path)
+	return s.ws, rel, err
+}
+
+// open is asked for every redirection. What fails in the usual way is an error of that one command; what is refused ends
+// all.
+func (s *shell) open(ctx context.Context, path string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error) {
+	h := interp.HandlerCtx(ctx)
+	switch path {
+	case os.DevNull:
+		return os.OpenFile(path, flag&^(os.O_CREATE|os.O_TRUNC), 0)
+	case "/dev/stdout":
+		return stream{w: h.Stdout}, nil
+	case "/dev/stderr":
+		return stream{w: h.Stderr}, nil
+	}
+	w, rel, err := s.locate(h.Dir, path)
+	if err != nil {
+		return nil, s.fail("open", path, err)
+	}
+	var f *os.File
+	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
+		f, err = w.openWrite(rel, flag, perm)
+	} else {
+		f, _, err = w.openRead(rel)
+	}
+	if err != nil {
+		return nil, s.fail("open", path, err)
+	}
+	return f, nil
+}
+
+// stream is one of the command's own outputs, named as a file.
+type stream struct{ w io.Writer }
+
+func (s stream) Read([]byte) (int, error)    { return 0, syscall.EBADF }
+func (s stream) Write(p []byte) (int, error) { return s.w.Write(p) }
+func (s stream) Close() error                { return nil }
+
+func (s *shell) fail(op, path string, err error) error {
+	var refused refusedError
+	if errors.As(err, &refused) {
+		return s.deny(fmt.Sprintf("%s %q", op, path), err)
+	}
+	return &fs.PathError{Op: op, Path: path, Err: err}
+}
+
+func (s *shell) stat(ctx context.Context, path string, follow bool) (fs.FileInfo, error) {
+	if path == os.DevNull {
+		return os.Stat(path)
+	}
+	w, rel, err := s.locate(interp.HandlerCtx(ctx).Dir, path)
+	if err == nil && follow {
+		err = w.check(GuardStat, rel)
+	}
+	if err != nil {
+		return nil, s.fail("stat", path, err)
+	}
+	if !follow {
+		return w.root.Lstat(rel)
+	}
+	return w.root.Stat(rel)
+}
+
+func (s *shell) access(ctx context.Context, path string, mode interp.AccessMode) error {
+	if _, err := s.stat(ctx, path, true); err != nil {
+		return err
+	}
+	return unix.Access(path, uint32(mode))
+}
+
+// readDir is asked for every glob. A glob with an absolute path asks for each directory above it first: those exist, and
+// what is in them is not told.
+func (s *shell) readDir(ctx context.Context, path string) ([]fs.DirEntry, error) {
+	w, rel, err := s.locate(interp.HandlerCtx(ctx).Dir, path)
+	if err != nil && (inside(path, s.ws.real) || inside(path, s.ws.dir) || inside(path, s.home.real)) {
+		return nil, nil
+	}
+	var d *os.File
+	if err == nil {
+		d, err = w.openDir(rel)
+	}
+	if err != nil {
+		return nil, s.fail("list", path, err)
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(maxScanned)
+	if err == io.EOF {
+		err = nil
+	}
+	return entries, err
+}

@@ -1,0 +1,97 @@
+// Package tool holds the built-in tools that claw-exec runs for a model: time, file_list, file_read, file_write, shell,
+// http, memory_search and ask_user.
+//
+// A tool decodes its arguments strictly, stays within its timeout and within the limits of the configuration, and reports
+// every failure as a Result: Run never returns an error and never panics. Text is valid UTF-8; of output that is too long,
+// head and tail are kept and what was cut is said.
+//
+// Files are reached through os.Root, opened on the workspace: no path, symbolic link or race leads out of it. Only regular
+// files are opened; nothing is written through symbolic or hard links, nor into .git. Programs are started with an
+// environment that is made for them, in sessions of their own, and killed as trees. Web addresses are checked when the
+// connection is made, after the name was resolved (DESIGN §4, §6).
+//
+// The policy has decided about a call before it comes here. What it could not see then, expanded variables and globs, is
+// asked of Env.Guard while a command runs.
+package tool
+
+import (
+	"context"
+	"log/slog"
+
+	"clawsh/lib/config"
+	"clawsh/lib/record"
+)
+
+// Tool is something that a model can call.
+type Tool interface {
+	// Name is the tool's name as models and policies use it.
+	Name() string
+	// Description tells a model in a sentence or two what the tool does.
+	Description() string
+	// Parameters is a JSON Schema of the arguments.
+	Parameters() record.Raw
+	// Invoke runs the tool. Callers use Run, which adds the timeout and the measurements.
+	Invoke(ctx context.Context, args record.Raw, env *Env) Result
+}
+
+// Kinds of access that a Guard is asked about.
+const (
+	GuardExec      = "exec"       // argv is a program's path and its arguments
+	GuardOpenRead  = "open-read"  // argv is an absolute path, here and below
+	GuardOpenWrite = "open-write" //
+	GuardStat      = "stat"
+	GuardReadDir   = "readdir"
+)
+
+// Guard is asked before each access of a tool, when all names are known: kind is one of the Guard constants, dir the
+// working directory. An error refuses the access and ends the call with its message. Guards are called concurrently.
+type Guard func(kind, dir string, argv []string) error
+
+// Env is what a tool may know about its surroundings.
+type Env struct {
+	// Config holds the limits and the domains that http may reach. It is required.
+	Config *config.Config
+	// Workspace is the directory that file tools and shell work in; Config.WorkspaceDir if empty.
+	Workspace string
+	// ConversationID is the conversation that the call belongs to.
+	ConversationID string
+	// SelfEnv is the environment of this process. Tools choose from it by an allowlist and pass none of the rest on.
+	SelfEnv []string
+	// Log gets what people who run clawsh should know. Nil means nowhere.
+	Log *slog.Logger
+	// Guard refuses single accesses; nil refuses none.
+	Guard Guard
+	// Exclusive promises that this process runs one tool at a time, has no other children and collects orphans
+	// (process.Reap): then all that a command left behind is killed, even what hid from its process group.
+	Exclusive bool
+}
+
+func (e *Env) workspaceDir() string {
+	if e.Workspace != "" {
+		return e.Workspace
+	}
+	return e.Config.WorkspaceDir
+}
+
+// Result is what a tool did. Output is kept if there is any, whether it succeeded or not. Error says why it did not.
+type Result struct {
+	Success bool
+	Output  string
+	Error   string
+	Meta    record.ResultMeta
+}
+
+// Builtin returns the built-in tools, in the order in which they are offered to models.
+func Builtin() []Tool {
+	return []Tool{timeTool{}, listTool{}, readTool{}, writeTool{}, shellTool{}, httpTool{}, memoryTool{}, askTool{}}
+}
+
+// Lookup returns the built-in tool of a name.
+func Lookup(name string) (Tool, bool) {
+	for _, t := range Builtin() {
+		if t.Name() == name {
+			return t, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,136 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+var (
+	errOutside   = errors.New("is outside the workspace")
+	errForbidden = errors.New("is under a forbidden path")
+	errGit       = errors.New("is inside .git, which tools may not write to")
+)
+
+// refusedError is an access that policy refuses, other than one that fails.
+type refusedError struct{ err error }
+
+func (e refusedError) Error() string { return e.err.Error() }
+func (e refusedError) Unwrap() error { return e.err }
+
+// workspace is a directory that tools may reach into and not out of.
+type workspace struct {
+	dir       string // as it was named, absolute
+	real      string // with symbolic links resolved
+	root      *os.Root
+	forbidden []string
+	guard     Guard
+}
+
+func openWorkspace(env *Env) (*workspace, error) {
+	dir := env.workspaceDir()
+	if !filepath.IsAbs(dir) {
+		return nil, fmt.Errorf("open the workspace %q: want an absolute path", dir)
+	}
+	w, err := openDir(dir, env)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("open the workspace %q: there is no such directory", dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the workspace %q: %w", dir, why(err))
+	}
+	return w, nil
+}
+
+func openDir(dir string, env *Env) (*workspace, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return nil, err
+	}
+	return &workspace{dir: filepath.Clean(dir), real: real, root: root, forbidden: env.Config.Security.ForbiddenPaths, guard: env.Guard}, nil
+}
+
+func (w *workspace) close() { w.root.Close() }
+
+// rel turns a path into one relative to the workspace. Absolute paths are taken if they lead inside.
+func (w *workspace) rel(path string) (string, error) {
+	switch {
+	case path == "":
+		return "", errors.New("the path is empty")
+	case strings.ContainsRune(path, 0):
+		return "", errors.New("the path holds a NUL")
+	case path == "~" || strings.HasPrefix(path, "~/"):
+		return "", refusedError{fmt.Errorf("%w (paths are relative to it, ~ is not expanded)", errOutside)}
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Clean(path)
+		if !filepath.IsLocal(path) {
+			return "", refusedError{errOutside}
+		}
+		return path, nil
+	}
+	for _, base := range []string{w.dir, w.real} {
+		if inside(base, path) {
+			return filepath.Rel(base, filepath.Clean(path))
+		}
+	}
+	return "", refusedError{errOutside}
+}
+
+// check refuses what policy refuses about a path of the workspace. What the kernel refuses is found out by os.Root.
+func (w *workspace) check(kind, rel string) error {
+	abs := filepath.Join(w.real, rel)
+	real := resolve(abs)
+	if !inside(w.real, real) {
+		return refusedError{errOutside}
+	}
+	for _, f := range w.forbidden {
+		if inside(f, abs) || inside(f, real) {
+			return refusedError{errForbidden}
+		}
+	}
+	if kind == GuardOpenWrite && (inGit(rel) || inGit(strings.TrimPrefix(real, w.real))) {
+		return refusedError{errGit}
+	}
+	if w.guard != nil {
+		if err := w.guard(kind, w.real, []string{abs}); err != nil {
+			return refusedError{err}
+		}
+	}
+	return nil
+}
+
+// inGit tells whether a path names .git or something in it. A file named .git points git to a directory of its own.
+func inGit(path string) bool {
+	for part := range strings.SplitSeq(path, string(filepath.Separator)) {
+		if strings.EqualFold(part, ".git") {
+			return true
+		}
+	}
+	return false
+}
+
+func inside(base, path string) bool {
+	rel, err := filepath.Rel(base, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// resolve resolves symbolic links as far as the path exists.
+func resolve(path string) string {
+	rest := ""
+	for p := path; ; p = filepath.Dir(p) {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if p == filepath.Dir(p) {
+			return path
+		}
+		rest = filepath.Join(filepath.Base(p), rest)
+	}
+}

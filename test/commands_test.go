@@ -1,0 +1,225 @@
+package test
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/itchyny/gojq"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"clawsh/docs"
+	"clawsh/lib/record"
+)
+
+func containsText(s, sub string) bool { return strings.Contains(s, sub) }
+
+// jq: jq FILE EXPR — EXPR over the array of all JSON lines of FILE must be true.
+func jq(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: jq FILE EXPR")
+	}
+	lines := []any{}
+	for _, l := range bytes.Split([]byte(ts.ReadFile(args[0])), []byte("\n")) {
+		if len(bytes.TrimSpace(l)) == 0 {
+			continue
+		}
+		v, err := record.JQValue(l)
+		if err != nil {
+			ts.Fatalf("%s: %v: %s", args[0], err, l)
+		}
+		lines = append(lines, v)
+	}
+	q, err := gojq.Parse(args[1])
+	ts.Check(err)
+	v, _ := q.Run(lines).Next()
+	if err, ok := v.(error); ok {
+		ts.Fatalf("jq %s: %v", args[1], err)
+	}
+	if v != !neg {
+		ts.Fatalf("%s is %v over %s:\n%s", args[1], v, args[0], ts.ReadFile(args[0]))
+	}
+}
+
+// schema: schema FILE — each line must be a record, receipt or envelope as its JSON Schema has it.
+func schema(ts *testscript.TestScript, neg bool, args []string) {
+	for _, l := range bytes.Split([]byte(ts.ReadFile(args[0])), []byte("\n")) {
+		if len(bytes.TrimSpace(l)) == 0 {
+			continue
+		}
+		err := validate(l)
+		if neg && err == nil {
+			ts.Fatalf("should not be valid: %s", l)
+		}
+		if !neg && err != nil {
+			ts.Fatalf("%v\n%s", err, l)
+		}
+	}
+}
+
+// schemaName tells which schema a JSON line must follow.
+func schemaName(line []byte) string {
+	var probe struct {
+		Kind          string `json:"kind"`
+		SchemaVersion string `json:"schema_version"`
+		ReceiptHash   string `json:"receipt_hash"`
+	}
+	record.DecodeOpen(line, &probe)
+	switch {
+	case probe.Kind != "":
+		return probe.Kind
+	case probe.SchemaVersion != "":
+		return "envelope"
+	}
+	return "receipt"
+}
+
+// schemas are the compiled ones.
+var schemas sync.Map
+
+// validate checks one line against the schema of its kind.
+func validate(line []byte) error {
+	name := schemaName(line)
+	s, ok := schemas.Load(name)
+	if !ok {
+		b, err := docs.FS.ReadFile("schemas/" + name + ".json")
+		if err != nil {
+			return fmt.Errorf("no schema for %s: %w", name, err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+		if err != nil {
+			return err
+		}
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource(name+".json", doc); err != nil {
+			return err
+		}
+		if s, err = c.Compile(name + ".json"); err != nil {
+			return err
+		}
+		schemas.Store(name, s)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+	if err != nil {
+		return err
+	}
+	return s.(*jsonschema.Schema).Validate(doc)
+}
+
+// step is one answer of the scripted HTTP server.
+type step struct {
+	Status  int               `json:"status"`
+	Headers map[string]string `json:"headers,omitzero"`
+	Body    string            `json:"body"`
+	DelayMS int               `json:"delay_ms"`
+	Echo    bool              `json:"echo"` // answers with the request's headers
+}
+
+// serve: serve NAME FILE — starts an HTTP server on loopback that gives the answers in FILE, a JSON object a line, one
+// after the other, the last one again and again. Its address is $NAME; the requests it got are in NAME.requests.
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	var steps []step
+	for _, l := range strings.Split(strings.TrimSpace(ts.ReadFile(args[1])), "\n") {
+		var s step
+		ts.Check(record.Decode([]byte(l), &s))
+		steps = append(steps, s)
+	}
+	log := ts.MkAbs(args[0] + ".requests")
+	var mu sync.Mutex
+	n := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		s := steps[min(n, len(steps)-1)]
+		n++
+		f, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err == nil {
+			var body bytes.Buffer
+			body.ReadFrom(r.Body)
+			fmt.Fprintf(f, "%s\n", bytes.ReplaceAll(body.Bytes(), []byte("\n"), []byte(" ")))
+			f.Close()
+		}
+		mu.Unlock()
+		answer(w, r, s)
+	}))
+	ts.Defer(srv.Close)
+	ts.Setenv(args[0], srv.URL)
+}
+
+func answer(w http.ResponseWriter, r *http.Request, s step) {
+	if s.DelayMS > 0 {
+		select {
+		case <-time.After(time.Duration(s.DelayMS) * time.Millisecond):
+		case <-r.Context().Done():
+			return
+		}
+	}
+	for k, v := range s.Headers {
+		w.Header().Set(k, v)
+	}
+	if s.Status != 0 {
+		w.WriteHeader(s.Status)
+	}
+	if s.Echo {
+		fmt.Fprintf(w, "your header was %q. ", r.Header.Get("Authorization"))
+	}
+	w.Write([]byte(s.Body))
+}
+
+// records: records N FILE — writes N records of kinds that no stage knows.
+func records(ts *testscript.TestScript, neg bool, args []string) {
+	var b bytes.Buffer
+	var n int
+	fmt.Sscan(args[0], &n)
+	for i := range n {
+		fmt.Fprintf(&b, "{\"kind\" : \"x-%d\",\"n\":%d.50,\"text\":\"caf\\u00e9 \\/ %s\", \"deep\":{\"a\":[1,{\"b\":null}]}}\n", i%7, i, strings.Repeat("é", i%40))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.Bytes(), 0o600))
+}
+
+// fifo: fifo FILE — makes a named pipe.
+func fifo(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o600))
+}
+
+// kill9: kill9 NAME — kills the process of that name which belongs to this script's home, waiting for it to appear.
+func kill9(ts *testscript.TestScript, neg bool, args []string) {
+	want := []byte("CLAWSH_HOME=" + ts.Getenv("CLAWSH_HOME") + "\x00")
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		procs, _ := filepath.Glob("/proc/[0-9]*")
+		for _, p := range procs {
+			comm, _ := os.ReadFile(p + "/comm")
+			env, _ := os.ReadFile(p + "/environ")
+			if strings.TrimSpace(string(comm)) != args[0] || !bytes.Contains(env, want) {
+				continue
+			}
+			var pid int
+			fmt.Sscan(filepath.Base(p), &pid)
+			ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+			return
+		}
+	}
+	ts.Fatalf("there is no %s to kill", args[0])
+}
+
+// absent: absent TEXT DIR — no file below DIR holds the text.
+func absent(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[1]), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(args[0])) {
+			ts.Fatalf("%s holds %q", path, args[0])
+		}
+		return err
+	}))
+}

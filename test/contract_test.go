@@ -1,0 +1,245 @@
+package test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"clawsh/lib/record"
+)
+
+// good holds arguments with which each command succeeds in a fresh home with one turn behind it. A command that is in no
+// list here fails the test: nobody adds a command without its contract. $CONV and $RECEIPT are filled in.
+var good = map[string][]string{
+	"clawsh":                  {"-n", "hello"},
+	"clawsh agent":            {"-n", "-m", "hello"},
+	"clawsh init":             {},
+	"clawsh onboard":          {"--kind", "mock", "--autonomy", "supervised"},
+	"clawsh config validate":  {},
+	"clawsh config show":      {},
+	"clawsh estop":            {"--clear"},
+	"clawsh tool run":         {"time", "--json", "{}"},
+	"clawsh tool list":        {},
+	"clawsh tool show":        {"time"},
+	"clawsh provider list":    {},
+	"clawsh provider test":    {"local"},
+	"clawsh memory list":      {},
+	"clawsh memory search":    {"hello"},
+	"clawsh memory show":      {"$CONV"},
+	"clawsh memory clear":     {"--yes"},
+	"clawsh receipt list":     {},
+	"clawsh receipt show":     {"$RECEIPT"},
+	"clawsh receipt verify":   {},
+	"clawsh policy":           {},
+	"clawsh help":             {},
+	"clawsh completion":       {"bash"},
+	"claw-llm list":           {},
+	"claw-llm test":           {"local"},
+	"claw-llm help":           {"list"},
+	"claw-llm completion":     {"zsh"},
+	"claw-gate policy":        {},
+	"claw-gate help":          {},
+	"claw-gate completion":    {"fish"},
+	"claw-exec list":          {},
+	"claw-exec show":          {"time"},
+	"claw-exec help":          {},
+	"claw-exec completion":    {"powershell"},
+	"claw-receipt verify":     {},
+	"claw-receipt list":       {},
+	"claw-receipt show":       {"$RECEIPT"},
+	"claw-receipt help":       {},
+	"claw-receipt completion": {"bash"},
+	"claw-mem list":           {},
+	"claw-mem search":         {"hello"},
+	"claw-mem show":           {"$CONV"},
+	"claw-mem clear":          {"--yes"},
+	"claw-mem context":        {"--latest"},
+	"claw-mem help":           {},
+	"claw-mem completion":     {"bash"},
+	"claw-loop help":          {},
+	"claw-loop completion":    {"bash"},
+}
+
+// filters write records, not an answer: for them the contract is about wrong usage only, and their streams are tested by
+// the scripts.
+var filters = map[string]bool{"claw-llm": true, "claw-gate": true, "claw-gate check": true, "claw-exec": true, "claw-receipt": true,
+	"claw-mem": true, "claw-loop": true}
+
+// home is a scratch home with one turn behind it.
+type home struct {
+	env           []string
+	conv, receipt string
+}
+
+// run runs a program there and returns what it printed and its exit code.
+func (h *home) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(bin, args[0]), args[1:]...)
+	cmd.Env = h.env
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	dir := t.TempDir()
+	h := &home{env: []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + dir, "TZ=UTC"}}
+	if _, errOut, code := h.run(t, "clawsh", "init"); code != 0 {
+		t.Fatalf("init: %s", errOut)
+	}
+	out, errOut, code := h.run(t, "clawsh", "-n", "hello, what files are here?", "--output-format", "json", "--jq", `.data | .conversation_id, .receipts[0]`)
+	ids := strings.Fields(out)
+	if code != 0 || len(ids) != 2 {
+		t.Fatalf("first turn: exit %d, %q, %s", code, out, errOut)
+	}
+	h.conv, h.receipt = ids[0], ids[1]
+	return h
+}
+
+func (h *home) fill(args []string) []string {
+	var out []string
+	for _, a := range args {
+		out = append(out, strings.NewReplacer("$CONV", h.conv, "$RECEIPT", h.receipt).Replace(a))
+	}
+	return out
+}
+
+// commandTable asks a program for its command table.
+func commandTable(t *testing.T, h *home, program string) []tableRow {
+	t.Helper()
+	out, _, code := h.run(t, program, "help", "--output-format", "json")
+	var env struct {
+		Data struct {
+			Commands []tableRow `json:"commands"`
+		} `json:"data"`
+	}
+	if err := record.DecodeOpen([]byte(out), &env); err != nil || code != 0 || len(env.Data.Commands) < 3 {
+		t.Fatalf("%s help: exit %d, %v: %s", program, code, err, out)
+	}
+	return env.Data.Commands
+}
+
+type tableRow struct {
+	Name     string `json:"name"`
+	Envelope string `json:"envelope"`
+	Summary  string `json:"summary"`
+	Example  string `json:"example"`
+	HandOver bool   `json:"hand_over"`
+}
+
+// TestEveryCommandKeepsTheContract walks all commands of all programs, in both formats, with good and with bad usage.
+func TestEveryCommandKeepsTheContract(t *testing.T) {
+	listed := newHome(t)
+	for _, program := range binaries(t) {
+		for _, row := range commandTable(t, listed, program) {
+			name := strings.TrimSpace(program + " " + row.Name)
+			t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+				t.Parallel()
+				h := newHome(t)
+				if row.Summary == "" || row.Example == "" {
+					t.Error("no summary or no example")
+				}
+				checkHelp(t, h, name)
+				checkBadUsage(t, h, name, row)
+				if args, ok := good[name]; ok {
+					checkGood(t, h, name, row, args)
+				} else if !filters[name] {
+					t.Errorf("%s has no good usage in this test", name)
+				}
+			})
+		}
+	}
+}
+
+func checkHelp(t *testing.T, h *home, name string) {
+	out, _, code := h.run(t, append(strings.Fields(name), "--help")...)
+	if code != 0 || !strings.Contains(out, "Example:") {
+		t.Errorf("--help: exit %d, or no example:\n%s", code, out)
+	}
+}
+
+func checkGood(t *testing.T, h *home, name string, row tableRow, args []string) {
+	words := append(strings.Fields(name), h.fill(args)...)
+	out, errOut, code := h.run(t, append(words, "--output-format", "json")...)
+	env := checkEnvelope(t, words, out, code)
+	if code != 0 || env.Error != nil || env.Command != wantCommand(name, row) {
+		t.Errorf("%v: exit %d, command %q, want %q: %s", words, code, env.Command, wantCommand(name, row), errOut)
+	}
+	out, errOut, code = h.run(t, words...)
+	if code != 0 || out == "" {
+		t.Errorf("%v: exit %d, %d bytes: %s", words, code, len(out), errOut)
+	}
+	if strings.HasPrefix(out, `{"schema_version"`) {
+		t.Errorf("%v: JSON in text format", words)
+	}
+	out, errOut, code = h.run(t, append(words, "--jq", ".schema_version")...)
+	if code != 0 || out != "2.0\n" {
+		t.Errorf("%v --jq: exit %d, %q, %s", words, code, out, errOut)
+	}
+}
+
+// wantCommand is the name under which a command reports: the porcelain's, also when the stage is called itself.
+func wantCommand(name string, row tableRow) string {
+	if row.HandOver {
+		return row.Name
+	}
+	return row.Envelope
+}
+
+func checkBadUsage(t *testing.T, h *home, name string, row tableRow) {
+	words := append(strings.Fields(name), "--no-such-flag")
+	out, errOut, code := h.run(t, words...)
+	if code != 64 || out != "" || !strings.Contains(errOut, "error: ") || !strings.Contains(errOut, "no-such-flag") {
+		t.Errorf("%v: exit %d, stdout %q, stderr %q", words, code, out, errOut)
+	}
+	words = append(words, "--output-format", "json")
+	out, _, code = h.run(t, words...)
+	if env := checkEnvelope(t, words, out, code); code != 64 || env.Error == nil || env.Error.Code != "usage" {
+		t.Errorf("%v: exit %d: %s", words, code, out)
+	}
+	words = append(strings.Fields(name), "--output-format", "yaml")
+	if _, errOut, code := h.run(t, words...); code != 64 || !strings.Contains(errOut, "want text or json") {
+		t.Errorf("%v: exit %d: %s", words, code, errOut)
+	}
+	words = append(strings.Fields(name), "--jq", "][")
+	if _, errOut, code := h.run(t, words...); code != 64 || !strings.Contains(errOut, "jq") {
+		t.Errorf("%v: exit %d: %s", words, code, errOut)
+	}
+}
+
+type envelopeLine struct {
+	Command  string `json:"command"`
+	ExitCode int    `json:"exit_code"`
+	Error    *struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// checkEnvelope checks that out is one valid envelope that tells the truth about the exit code.
+func checkEnvelope(t *testing.T, words []string, out string, code int) envelopeLine {
+	t.Helper()
+	var env envelopeLine
+	if strings.Count(out, "\n") != 1 {
+		t.Errorf("%v: want one line of JSON, got %q", words, out)
+		return env
+	}
+	if err := validate([]byte(strings.TrimSpace(out))); err != nil {
+		t.Errorf("%v: %v\n%s", words, err, out)
+	}
+	record.DecodeOpen([]byte(out), &env)
+	if env.ExitCode != code {
+		t.Errorf("%v: exit_code %d, really %d", words, env.ExitCode, code)
+	}
+	return env
+}

@@ -1,0 +1,19 @@
+#!/bin/sh
+# The main job of clawsh, offline: a scratch home, a small project, a question about its files answered by the built-in
+# mock model, the receipts that this left, and their verification. Usage: test/demo.sh BIN
+set -eu
+bin=$(cd "${1:-bin}" && pwd)
+home=$(mktemp -d)
+trap 'rm -rf "$home"' EXIT
+HOME=$home CLAWSH_HOME=$home/.clawsh PATH=$bin:$PATH
+export HOME CLAWSH_HOME PATH
+unset CLAWSH_CONFIG
+
+run() { printf '\n$ %s\n' "$*"; "$@"; }
+
+run clawsh init
+printf '# A small project\n' >"$HOME/clawsh-workspace/README.md"
+printf 'package main\n\nfunc main() {}\n' >"$HOME/clawsh-workspace/main.go"
+run clawsh -n "What files are in this project?"
+run clawsh receipt list
+run clawsh receipt verify

@@ -1,0 +1,190 @@
+package test
+
+import (
+	"bufio"
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rows is the import order of the house, top to bottom: a package imports only what stands in a lower row.
+var rows = [][]string{
+	{"loop"},
+	{"stage"},
+	{"provider", "policy", "tool", "receipt", "memory", "sandbox"},
+	{"command"},
+	{"config", "permit", "terminal", "process", "durable"},
+	{"record", "envelope"},
+}
+
+func rowOf(pkg string) int {
+	for i, r := range rows {
+		if slices.Contains(r, pkg) {
+			return i
+		}
+	}
+	return -1
+}
+
+func goList(t *testing.T, args ...string) []string {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list"}, args...)...)
+	cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list %v: %v", args, err)
+	}
+	return strings.Fields(string(out))
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, line := range goList(t, "-f", `{{$p := .ImportPath}}{{range .Imports}}{{$p}}>{{.}} {{end}}`, "./lib/...") {
+		from, to, _ := strings.Cut(line, ">")
+		if !strings.HasPrefix(to, "clawsh/") {
+			continue
+		}
+		from, to = strings.TrimPrefix(from, "clawsh/lib/"), strings.TrimPrefix(to, "clawsh/lib/")
+		if rowOf(from) < 0 || rowOf(to) < 0 {
+			t.Errorf("%s imports %s: one of them has no place in the house", from, to)
+		} else if rowOf(to) <= rowOf(from) {
+			t.Errorf("%s imports %s, which does not stand below it", from, to)
+		}
+	}
+}
+
+// TestLinkLists holds each binary to its imports.txt: our own packages and other modules' packages that it may contain.
+func TestLinkLists(t *testing.T) {
+	for _, name := range binaries(t) {
+		want := readList(t, filepath.Join("..", "cmd", name, "imports.txt"))
+		var got []string
+		for _, dep := range goList(t, "-deps", "-f", `{{if not .Standard}}{{.ImportPath}}{{end}}`, "./cmd/"+name) {
+			if dep != "clawsh/cmd/"+name {
+				got = append(got, dep)
+			}
+		}
+		for _, std := range []string{"net/http", "os/exec"} {
+			if slices.Contains(goList(t, "-deps", "./cmd/"+name), std) {
+				got = append(got, std)
+			}
+		}
+		slices.Sort(got)
+		if os.Getenv("UPDATE_SCRIPTS") != "" {
+			os.WriteFile(filepath.Join("..", "cmd", name, "imports.txt"), []byte(strings.Join(got, "\n")+"\n"), 0o644)
+			continue
+		}
+		for _, g := range got {
+			if !slices.Contains(want, g) {
+				t.Errorf("%s links %s, which its imports.txt does not list", name, g)
+			}
+		}
+		for _, w := range want {
+			if !slices.Contains(got, w) {
+				t.Errorf("%s does not link %s: take it from its imports.txt", name, w)
+			}
+		}
+	}
+}
+
+// TestForbiddenLinks are the lines that no imports.txt may give up (DESIGN §5).
+func TestForbiddenLinks(t *testing.T) {
+	sqlite := "github.com/ncruces/go-sqlite3"
+	for name, never := range map[string][]string{
+		"claw-gate":    {"net/http", "os/exec", "clawsh/lib/process", "clawsh/lib/provider", "clawsh/lib/tool", sqlite},
+		"claw-receipt": {"net/http", "os/exec", "clawsh/lib/process", "clawsh/lib/provider", "clawsh/lib/tool", sqlite},
+		"claw-mem":     {"net/http", "os/exec", "clawsh/lib/process", "clawsh/lib/provider", "clawsh/lib/tool"},
+		"claw-llm":     {"clawsh/lib/tool", "clawsh/lib/permit", "clawsh/lib/receipt", "clawsh/lib/memory", sqlite},
+		"claw-exec":    {"clawsh/lib/provider", "clawsh/lib/receipt", "clawsh/lib/memory", sqlite},
+		"claw-loop":    {"clawsh/lib/provider", "clawsh/lib/permit", "clawsh/lib/tool", "net/http", sqlite},
+		"clawsh":       {"clawsh/lib/provider", "clawsh/lib/permit", "clawsh/lib/tool", "net/http", sqlite},
+	} {
+		deps := goList(t, "-deps", "./cmd/"+name)
+		for _, n := range never {
+			if slices.Contains(deps, n) {
+				t.Errorf("%s must never link %s", name, n)
+			}
+		}
+	}
+}
+
+func TestMainsAreSmallAndNamesAreNouns(t *testing.T) {
+	for _, name := range binaries(t) {
+		b, err := os.ReadFile(filepath.Join("..", "cmd", name, "main.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(b, []byte("\n")); n > 60 {
+			t.Errorf("cmd/%s/main.go has %d lines, at most 60", name, n)
+		}
+	}
+	for _, dir := range goList(t, "-f", "{{.Name}}", "./...") {
+		if slices.Contains([]string{"util", "utils", "common", "helper", "helpers", "types", "manager", "misc", "base"}, dir) {
+			t.Errorf("package %s: name it for what it owns", dir)
+		}
+	}
+}
+
+// TestOneCodec keeps JSON on the wire strict: encoding/json folds case, takes the last duplicate and repairs UTF-8.
+func TestOneCodec(t *testing.T) {
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte("\"encoding/json\"")) {
+			t.Errorf("%s imports encoding/json", path)
+		}
+		own := strings.Contains(path, "lib/record/") || strings.Contains(path, "lib/envelope/")
+		if !own && bytes.Contains(b, []byte("\"github.com/go-json-experiment/")) {
+			t.Errorf("%s imports the JSON codec: record and envelope alone do", path)
+		}
+		if !strings.Contains(path, "lib/command/") && bytes.Contains(b, []byte("os.Exit(")) {
+			t.Errorf("%s exits: lib/command alone does", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBuildsForMacOS keeps the promise that everything compiles there.
+func TestBuildsForMacOS(t *testing.T) {
+	cmd := exec.Command("go", "build", "./...")
+	cmd.Dir, cmd.Env = "..", append(os.Environ(), "GOOS=darwin", "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("GOOS=darwin go build: %v\n%s", err, out)
+	}
+}
+
+func binaries(t *testing.T) []string {
+	t.Helper()
+	dirs, err := os.ReadDir("../cmd")
+	if err != nil || len(dirs) != 7 {
+		t.Fatalf("%d programs, want 7: %v", len(dirs), err)
+	}
+	var names []string
+	for _, d := range dirs {
+		names = append(names, d.Name())
+	}
+	return names
+}
+
+func readList(t *testing.T, path string) []string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+	}
+	var list []string
+	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
+		if line := strings.TrimSpace(s.Text()); line != "" && line[0] != '#' {
+			list = append(list, line)
+		}
+	}
+	return list
+}

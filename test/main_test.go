@@ -1,0 +1,153 @@
+// Package test drives the real binaries: scripts in scripts/ over real pipes, files, sockets and terminals; the contract
+// that every command keeps; and the rules of the house.
+package test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"clawsh/lib/config"
+)
+
+// bin is the directory with the binaries under test.
+var bin string
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "clawsh-bin-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	build := exec.Command("go", "build", "-o", dir+"/", "clawsh/cmd/...")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the binaries: %v\n%s", err, out)
+		return 1
+	}
+	bin = dir
+	return m.Run()
+}
+
+// TestScripts runs every file below scripts/, each as a test of its own.
+func TestScripts(t *testing.T) {
+	dirs, err := filepath.Glob("scripts/*")
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, dir := range dirs {
+		files, err := filepath.Glob(dir + "/*.txtar")
+		all, _ := os.ReadDir(dir)
+		if err != nil || len(files) == 0 || len(files) != len(all) {
+			t.Fatalf("%s: %d scripts among %d files: what no test runs proves nothing", dir, len(files), len(all))
+		}
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			testscript.Run(t, testscript.Params{Dir: dir, Setup: setup, RequireExplicitExec: true, RequireUniqueNames: true,
+				UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "", Cmds: commands, Condition: condition})
+		})
+	}
+}
+
+// setup gives each script a home of its own and a PATH that starts with the binaries under test.
+func setup(e *testscript.Env) error {
+	home := filepath.Join(e.WorkDir, "home")
+	tmp := filepath.Join(e.WorkDir, "tmp")
+	for _, d := range []string{home, tmp} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return err
+		}
+	}
+	for _, kv := range [][2]string{{"HOME", home}, {"CLAWSH_HOME", filepath.Join(home, ".clawsh")}, {"TMPDIR", tmp}, {"WS", filepath.Join(home, "clawsh-workspace")},
+		{"PATH", bin + string(os.PathListSeparator) + os.Getenv("PATH")}, {"LANG", "C.UTF-8"}, {"TZ", "UTC"}, {"BIN", bin}} {
+		e.Setenv(kv[0], kv[1])
+	}
+	return nil
+}
+
+func condition(cond string) (bool, error) {
+	switch cond {
+	case "root":
+		return os.Geteuid() == 0, nil
+	case "full":
+		_, err := os.Stat("/dev/full")
+		return err == nil, nil
+	}
+	_, err := exec.LookPath(cond)
+	return err == nil, nil
+}
+
+// commands are what scripts can do beyond the standard commands.
+var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"init":    initHome,
+	"mock":    mock,
+	"set":     set,
+	"jq":      jq,
+	"serve":   serve,
+	"waitfor": waitFor,
+	"records": records,
+	"schema":  schema,
+	"fifo":    fifo,
+	"kill9":   kill9,
+	"pty":     pty,
+	"absent":  absent,
+}
+
+// initHome: init — makes a home with clawsh init.
+func initHome(ts *testscript.TestScript, neg bool, _ []string) {
+	ts.Check(ts.Exec("clawsh", "init"))
+}
+
+// mock: mock FILE — makes the mock provider follow the fixture.
+func mock(ts *testscript.TestScript, neg bool, args []string) {
+	data := ts.ReadFile(args[0])
+	ts.Check(os.WriteFile(filepath.Join(ts.Getenv("CLAWSH_HOME"), "fixture.jsonl"), []byte(data), 0o600))
+	edit(ts, config.Setting{Key: "providers.models.local.fixture", Value: "fixture.jsonl"})
+}
+
+// set: set KEY VALUE — changes a text in the configuration; set -raw KEY TOML any other value.
+func set(ts *testscript.TestScript, neg bool, args []string) {
+	if args[0] == "-raw" {
+		edit(ts, config.Setting{Key: args[1], Raw: args[2]})
+		return
+	}
+	edit(ts, config.Setting{Key: args[0], Value: args[1]})
+}
+
+func edit(ts *testscript.TestScript, s config.Setting) {
+	path := filepath.Join(ts.Getenv("CLAWSH_HOME"), "config.toml")
+	old, err := os.ReadFile(path)
+	ts.Check(err)
+	out, err := config.Edit(old, []config.Setting{s})
+	ts.Check(err)
+	ts.Check(os.WriteFile(path, out, 0o600))
+}
+
+// waitFor: waitfor FILE [TEXT] — waits until the file is there, and holds the text.
+func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		b, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && (len(args) < 2 || containsText(string(b), args[1])) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			ts.Fatalf("waited in vain for %v", args)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,148 @@
+//go:build linux
+
+package test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// pty: pty SCRIPT COMMAND… — runs the command on a pseudo-terminal that is its controlling terminal. SCRIPT is a file with
+// one step a line: "expect TEXT" waits until TEXT was printed after the last match; "send TEXT" types it (\n, \r, \x03 are
+// understood); "hangup" closes the terminal; "touch FILE" makes a file. What was printed is kept in the file "tty".
+func pty(ts *testscript.TestScript, neg bool, args []string) {
+	master, slave, err := openPTY()
+	ts.Check(err)
+	path, err := exec.LookPath(ts.Getenv("BIN") + "/" + args[1])
+	if err != nil {
+		path, err = exec.LookPath(args[1])
+		ts.Check(err)
+	}
+	cmd := exec.Command(path, args[2:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"HOME", "CLAWSH_HOME", "PATH", "TMPDIR", "LANG", "TZ", "CLAWSH_CONFIG", "TEST_API_KEY"} {
+		if v := ts.Getenv(name); v != "" {
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
+	cmd.Env = append(cmd.Env, "TERM=xterm")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	ts.Check(cmd.Start())
+	slave.Close()
+	screen := newScreen(master)
+	for _, line := range strings.Split(ts.ReadFile(args[0]), "\n") {
+		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch verb {
+		case "expect":
+			if !screen.expect(rest) {
+				cmd.Process.Kill()
+				ts.Fatalf("the terminal never showed %q; it showed:\n%s", rest, screen.text())
+			}
+		case "send":
+			master.WriteString(strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\x03`, "\x03", `\x04`, "\x04", `\e`, "\x1b").Replace(rest))
+		case "touch":
+			ts.Check(os.WriteFile(strings.ReplaceAll(rest, "$CLAWSH_HOME", ts.Getenv("CLAWSH_HOME")), nil, 0o600))
+		case "hangup":
+			master.Close()
+		}
+	}
+	err = waitFor20(cmd)
+	master.Close()
+	ts.Check(os.WriteFile(ts.MkAbs("tty"), []byte(screen.text()), 0o600))
+	ts.Logf("%s", screen.text())
+	if (err != nil) != neg {
+		ts.Fatalf("%v on the terminal: %v", args[1:], err)
+	}
+}
+
+func waitFor20(cmd *exec.Cmd) error {
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(30 * time.Second):
+		cmd.Process.Kill()
+		return fmt.Errorf("still running after 30 s")
+	}
+}
+
+func openPTY() (master, slave *os.File, err error) {
+	if master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		return nil, nil, err
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	}
+	return master, slave, err
+}
+
+// screen collects what a terminal shows.
+type screen struct {
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	at   int
+	more chan struct{}
+}
+
+func newScreen(f *os.File) *screen {
+	s := &screen{more: make(chan struct{}, 1)}
+	go func() {
+		b := make([]byte, 4096)
+		for {
+			n, err := f.Read(b)
+			s.mu.Lock()
+			s.buf.Write(b[:n])
+			s.mu.Unlock()
+			select {
+			case s.more <- struct{}{}:
+			default:
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return s
+}
+
+func (s *screen) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.String()
+}
+
+// expect waits until the text shows up behind what was expected before.
+func (s *screen) expect(text string) bool {
+	timeout := time.After(20 * time.Second)
+	for {
+		s.mu.Lock()
+		i := bytes.Index(s.buf.Bytes()[s.at:], []byte(text))
+		if i >= 0 {
+			s.at += i + len(text)
+		}
+		s.mu.Unlock()
+		if i >= 0 {
+			return true
+		}
+		select {
+		case <-s.more:
+		case <-timeout:
+			return false
+		}
+	}
+}

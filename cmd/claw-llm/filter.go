@@ -128,15 +128,18 @@ func write(req *record.Request, resp *record.Response, out *stage.Writer) error 
 
 // failure is a provider's error as the stage reports it.
 type failure struct {
-	*envelope.Error
+	cause     *envelope.Error
 	retryable bool
 }
+
+// Error returns the message.
+func (f failure) Error() string { return f.cause.Error() }
 
 // Temporary tells whether the same request may succeed later.
 func (f failure) Temporary() bool { return f.retryable }
 
 // Unwrap makes the envelope error visible to errors.As.
-func (f failure) Unwrap() error { return f.Error }
+func (f failure) Unwrap() error { return f.cause }
 
 func explain(err error) error {
 	var p *provider.Error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -35,7 +36,7 @@ func clearAll() command.Command {
 			var r clearResult
 			err := opened(c, memory.Options{}, func(cfg *config.Config, s *memory.Store) (err error) {
 				r.Removed, err = s.Clear()
-				return errors.Join(err, memory.NewMirror(cfg.Home).Clear())
+				return errors.Join(err, (&memory.Mirror{Dir: filepath.Join(cfg.Home, "agents")}).Clear())
 			})
 			return r, err
 		}}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -57,7 +58,7 @@ func (k *keeper) open(c *command.Call, cfg *config.Config) error {
 	if k.store, err = memory.Open(cfg.Memory.Path, memory.Options{}); err != nil {
 		return envelope.Errorf(envelope.ExitError, "memory.unavailable", "open the memory: %w", err)
 	}
-	k.mirror = memory.NewMirror(cfg.Home)
+	k.mirror = &memory.Mirror{Dir: filepath.Join(cfg.Home, "agents")}
 	return nil
 }
 
@@ -67,7 +68,7 @@ func (k *keeper) handle(_ context.Context, line record.Line, out *stage.Writer) 
 		return envelope.Errorf(envelope.ExitError, "memory.failed", "persist %s record %s: %w", line.Kind(), line.ID(), err)
 	}
 	k.call.Event(command.EventMemoryPersisted, "kind", string(line.Kind()), "id", line.ID())
-	if err := k.mirror.Append(line, k.agent); err != nil {
+	if err := k.mirror.Put(line, k.agent); err != nil {
 		k.call.Log.Warn("session mirror is not complete", "error", err.Error())
 	}
 	return out.Write(line.Bytes())

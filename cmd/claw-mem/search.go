@@ -23,7 +23,7 @@ type searchResult struct {
 
 func (r searchResult) WriteText(w io.Writer) error {
 	for _, h := range r.Hits {
-		fmt.Fprintf(w, "%s  %s  %s: %s\n", terminal.Escape(h.ConversationID), h.TS, h.Role, terminal.Escape(h.Snippet))
+		fmt.Fprintf(w, "%s  %s  %s: %s\n", terminal.Escape(h.ConversationID), h.TS, h.Role, h.Mark("«", "»", terminal.Escape))
 	}
 	return nil
 }

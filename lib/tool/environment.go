@@ -93,12 +93,15 @@ var errSteers = errors.New("a command may not set this variable, which decides w
 
 // steers tells whether a variable decides what code programs load, run or ask for.
 func steers(name string) bool {
+	if strings.HasPrefix(name, "GIT_AUTHOR_") || strings.HasPrefix(name, "GIT_COMMITTER_") {
+		return false
+	}
 	for _, prefix := range []string{"LD_", "DYLD_", "GIT_", "BASH_", "GCONV_", "MALLOC_", "GLIBC_"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
 	}
 	return slices.Contains([]string{"PATH", "HOME", "ZDOTDIR", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "CDPATH", "SHELL", "EDITOR", "VISUAL",
-		"PAGER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "BROWSER", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB", "PERL5DB",
-		"RUBYOPT", "RUBYLIB", "NODE_OPTIONS", "NODE_PATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "SSH_ASKPASS", "TERMINFO", "TERMCAP"}, name)
+		"PAGER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "BROWSER", "PYTHONSTARTUP", "PYTHONHOME", "PERL5OPT", "PERL5DB",
+		"RUBYOPT", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "SSH_ASKPASS", "TERMINFO", "TERMCAP"}, name)
 }

@@ -70,7 +70,7 @@ func (listTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 		err = l.path(rel)
 	}
 	if err != nil {
-		return failf("list %q: %v", a.Path, err)
+		return failed(err, "list %q: %v", a.Path)
 	}
 	r := Result{Success: true}
 	r.setText(l.text(), env.Config.Limits.MaxOutputBytes)

@@ -50,7 +50,7 @@ func (readTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 	defer w.close()
 	text, size, err := w.read(a, env.Config.Limits.MaxFileBytes, env.Config.Limits.MaxOutputBytes)
 	if err != nil {
-		return failf("read %q: %v", a.Path, err)
+		return failed(err, "read %q: %v", a.Path)
 	}
 	r := Result{Success: true}
 	r.setText(text, env.Config.Limits.MaxOutputBytes)

@@ -61,7 +61,7 @@ func (writeTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 		err = w.write(ctx, rel, a)
 	}
 	if err != nil {
-		return failf("write %q: %v", a.Path, err)
+		return failed(err, "write %q: %v", a.Path)
 	}
 	r := Result{Success: true}
 	r.setText(fmt.Sprintf("wrote %d bytes to %s", len(*a.Content), quoteName(rel)), env.Config.Limits.MaxOutputBytes)

@@ -25,7 +25,7 @@ func watchMemory(stop func(error)) func() {
 			case <-tick.C:
 			}
 			if now := memory(); now > start+maxGrowth {
-				stop(refusedError{fmt.Errorf("stopped: the command's own variables take more than %d MiB", maxGrowth>>20)})
+				stop(fmt.Errorf("stopped: the command itself takes more than %d MiB of memory", maxGrowth>>20))
 				return
 			}
 		}

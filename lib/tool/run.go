@@ -111,6 +111,14 @@ func (r *Result) interrupted(cause error) {
 
 func failf(format string, args ...any) Result { return Result{Error: fmt.Sprintf(format, args...)} }
 
+// failed is failf for an error that may be a refusal.
+func failed(err error, format string, args ...any) Result {
+	r := failf(format, append(args, err)...)
+	var refused refusedError
+	r.Denied = errors.As(err, &refused)
+	return r
+}
+
 // decode decodes arguments strictly: an object, known names only, no number that a reader could read differently.
 func decode(args record.Raw, v any) error {
 	if args.Kind() != '{' {

@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
@@ -75,20 +74,19 @@ func (shellTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 
 // shell is one running command.
 type shell struct {
-	env     *Env
-	ctx     context.Context
-	stop    context.CancelCauseFunc
-	ws      *workspace
-	home    *workspace // private, removed at the end
-	vars    *environment
-	out     *output
-	null    *os.File
-	calls   atomic.Int64
-	started time.Time
+	env   *Env
+	ctx   context.Context
+	stop  context.CancelCauseFunc
+	ws    *workspace
+	home  *workspace // private, removed at the end
+	vars  *environment
+	out   *output
+	null  *os.File
+	calls atomic.Int64
 }
 
 func newShell(ctx context.Context, env *Env) (s *shell, err error) {
-	s = &shell{env: env, out: newOutput(env.Config.Limits.MaxOutputBytes), started: time.Now()}
+	s = &shell{env: env, out: newOutput(env.Config.Limits.MaxOutputBytes)}
 	s.ctx, s.stop = context.WithCancelCause(ctx)
 	defer func() {
 		if err != nil {
@@ -106,6 +104,7 @@ func newShell(ctx context.Context, env *Env) (s *shell, err error) {
 		os.Remove(private)
 		return nil, fmt.Errorf("open the private home directory: %w", err)
 	}
+	s.home.guard, s.home.forbidden = nil, nil
 	// A nil stdin would do for programs, but crashes builtins that read.
 	if s.null, err = os.Open(os.DevNull); err != nil {
 		return nil, err
@@ -175,7 +174,10 @@ func (s *shell) runner() (*interp.Runner, error) {
 
 // deny ends the whole command: what was refused is not to be tried in another way by the rest of it.
 func (s *shell) deny(what string, err error) error {
-	err = refusedError{fmt.Errorf("denied: %s: %w", what, err)}
+	return s.halt(refusedError{fmt.Errorf("denied: %s: %w", what, err)})
+}
+
+func (s *shell) halt(err error) error {
 	s.stop(err)
 	return err
 }
@@ -193,7 +195,7 @@ func (s *shell) result(err error) Result {
 	case err == nil:
 		r.Success, r.Meta.ExitCode = true, new(int)
 	case errors.As(err, &refused):
-		r.Error = refused.Error()
+		r.Error, r.Denied = refused.Error(), true
 	case s.ctx.Err() != nil:
 		r.interrupted(err)
 	case errors.As(err, &status):
@@ -208,11 +210,11 @@ func (s *shell) result(err error) Result {
 // call is asked before every command, builtins and functions too. It bounds what the interpreter has no bounds for.
 func (s *shell) call(_ context.Context, argv []string) ([]string, error) {
 	if s.calls.Add(1) > maxCalls {
-		return nil, s.deny("command", fmt.Errorf("it runs more than %d commands", maxCalls))
+		return nil, s.halt(fmt.Errorf("stopped: it runs more than %d commands", maxCalls))
 	}
 	var deep [1]uintptr
 	if runtime.Callers(maxFrames, deep[:]) > 0 {
-		return nil, s.deny("command", errors.New("functions call each other too deeply"))
+		return nil, s.halt(errors.New("stopped: functions call each other too deeply"))
 	}
 	if err := s.checkBuiltin(argv); err != nil {
 		return nil, s.deny(argv[0], err)

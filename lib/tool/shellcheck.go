@@ -56,7 +56,7 @@ func scanCommand(src string) error {
 			depth++
 		case (r == ')' || r == '}' || r == ']') && depth > 0:
 			depth--
-		case unicode.IsControl(r) && r != '\n' && r != '\t', unicode.Is(unicode.Cf, r):
+		case unicode.IsControl(r) && r != '\n' && r != '\t', unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
 			return fmt.Errorf("the command holds the invisible character %U", r)
 		}
 		if depth > maxNesting {

@@ -73,9 +73,11 @@ func (e *Env) workspaceDir() string {
 	return e.Config.WorkspaceDir
 }
 
-// Result is what a tool did. Output is kept if there is any, whether it succeeded or not. Error says why it did not.
+// Result is what a tool did. Output is kept if there is any, whether it succeeded or not. Error says why it did not. Denied
+// tells a refusal, by the workspace's border, the Guard or the like, from a failure.
 type Result struct {
 	Success bool
+	Denied  bool
 	Output  string
 	Error   string
 	Meta    record.ResultMeta

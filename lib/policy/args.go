@@ -1,0 +1,101 @@
+package policy
+
+import (
+	"errors"
+	"strings"
+
+	"clawsh/lib/record"
+)
+
+// Arguments of the tools, as package tool decodes them too.
+type (
+	pathArgs struct {
+		Path       *string `json:"path"`
+		Recursive  bool    `json:"recursive"`
+		MaxEntries int     `json:"max_entries"`
+	}
+	readArgs struct {
+		Path   *string `json:"path"`
+		Offset int64   `json:"offset"`
+		Limit  int64   `json:"limit"`
+	}
+	writeArgs struct {
+		Path    *string `json:"path"`
+		Content *string `json:"content"`
+		Mode    string  `json:"mode"`
+	}
+	shellArgs struct {
+		Command  *string `json:"command"`
+		TimeoutS float64 `json:"timeout_s"`
+	}
+	httpArgs struct {
+		URL    *string `json:"url"`
+		Method *string `json:"method"`
+	}
+	searchArgs struct {
+		Query *string `json:"query"`
+		Limit int     `json:"limit"`
+	}
+	askArgs struct {
+		Question *string `json:"question"`
+	}
+)
+
+func invalid(err error) finding {
+	return blocked("args.invalid", "invalid arguments: %v", err)
+}
+
+func missing(name string) finding { return invalid(errors.New(name + " is missing")) }
+
+// check decodes the arguments strictly and has them judged.
+func check[T any](raw record.Raw, judge func(T) finding) finding {
+	var args T
+	if k := strings.TrimSpace(string(raw)); k == "" || k[0] != '{' {
+		return invalid(errors.New("want a JSON object"))
+	}
+	if err := record.Decode(raw, &args); err != nil {
+		return invalid(err)
+	}
+	return judge(args)
+}
+
+func (p *Policy) memorySearch(a searchArgs) finding {
+	if a.Query == nil {
+		return missing("query")
+	}
+	return low("tool.low", "searches the memory")
+}
+
+func (p *Policy) askUser(a askArgs) finding {
+	if a.Question == nil {
+		return missing("question")
+	}
+	return low("tool.low", "asks the user")
+}
+
+func (p *Policy) fileList(a pathArgs) finding {
+	path := "."
+	if a.Path != nil {
+		path = *a.Path
+	}
+	return p.path(path, reading)
+}
+
+func (p *Policy) fileRead(a readArgs) finding {
+	if a.Path == nil {
+		return missing("path")
+	}
+	return p.path(*a.Path, reading)
+}
+
+func (p *Policy) fileWrite(a writeArgs) finding {
+	switch {
+	case a.Path == nil:
+		return missing("path")
+	case a.Content == nil:
+		return missing("content")
+	case a.Mode != "" && a.Mode != "overwrite" && a.Mode != "create" && a.Mode != "append":
+		return invalid(errors.New("mode: want overwrite, create or append"))
+	}
+	return p.path(*a.Path, writing)
+}

@@ -1,0 +1,59 @@
+package policy
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"clawsh/lib/terminal"
+)
+
+// Description is the policy for people and programs.
+type Description struct {
+	Autonomy          string   `json:"autonomy"`
+	Workspace         string   `json:"workspace"`
+	WorkspaceOnly     bool     `json:"workspace_only"`
+	ForbiddenPaths    []string `json:"forbidden_paths"`
+	ForbiddenCommands []string `json:"forbidden_commands"`
+	AllowedCommands   []string `json:"allowed_commands"`
+	AllowedDomains    []string `json:"allowed_domains"`
+	Tools             []string `json:"tools"`
+	Sandbox           string   `json:"sandbox"`
+	PolicyHash        string   `json:"policy_hash,omitzero"`
+}
+
+// Describe returns the policy in force.
+func (p *Policy) Describe() Description {
+	return Description{Autonomy: p.autonomy, Workspace: p.root, WorkspaceOnly: p.workspaceOnly, ForbiddenPaths: list(p.forbidden),
+		ForbiddenCommands: list(p.never), AllowedCommands: list(p.commands), AllowedDomains: list(p.domains), Tools: list(p.tools),
+		Sandbox: "none", PolicyHash: p.hash}
+}
+
+func list(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+// WriteText writes the policy for people.
+func (d Description) WriteText(w io.Writer) error {
+	effect := map[string]string{
+		"readonly":   "low risk runs, everything else is denied",
+		"supervised": "low risk runs, medium asks, high is denied",
+		"full":       "everything runs that no rule blocks"}[d.Autonomy]
+	boundary := "nothing outside it is touched"
+	if !d.WorkspaceOnly {
+		boundary = "workspace_only = false: other places are medium risk"
+	}
+	for _, row := range [][2]string{
+		{"autonomy", d.Autonomy + ": " + effect}, {"workspace", d.Workspace + ": " + boundary},
+		{"forbidden paths", strings.Join(d.ForbiddenPaths, " ")}, {"forbidden commands", strings.Join(d.ForbiddenCommands, " ")},
+		{"allowed commands", strings.Join(d.AllowedCommands, " ")}, {"allowed domains", strings.Join(d.AllowedDomains, " ")},
+		{"tools", strings.Join(d.Tools, " ")}, {"sandbox", d.Sandbox + ": commands run with your rights"}, {"policy hash", d.PolicyHash}} {
+		if _, err := fmt.Fprintf(w, "%-19s %s\n", row[0], terminal.Escape(row[1])); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+// Package policy decides whether a tool call may run: call and configuration in, verdict out. It is pure but for a Resolver,
+// which answers where paths really lead.
+//
+// Risk and autonomy are those of the specification ("Security model"). Rules, by the ids that verdicts bear:
+//
+//	tool.not_allowed    the tool does not exist or is not in channels.cli.tools_allow       denied
+//	args.invalid        the arguments are not what the tool takes                           denied
+//	tool.low            time, memory_search, ask_user                                       low
+//	path.workspace      inside the workspace                                                low to read, medium to write
+//	path.open           outside it, where workspace_only is false                           medium
+//	path.outside        outside it                                                          blocked
+//	path.forbidden      below a forbidden path or clawsh's home                             blocked
+//	path.protected      git's hooks and settings, to be written                             blocked
+//	path.invalid        no path that can be judged                                          blocked
+//	http.domain         an allowed domain: low; any other                                   blocked
+//	http.url            no address that can be judged                                       blocked
+//	command.allowlist   every command is on the allowlist                                   medium
+//	command.harmless    exactly pwd                                                         low
+//	command.unlisted    a command is not on the allowlist                                   high
+//	shell.construct     more than simple commands with literal words                        high
+//	command.forbidden   a forbidden command, anywhere in the script                         blocked
+//	shell.destructive   a destructive pattern, anywhere in the script                       blocked
+//	shell.syntax        the script cannot be parsed                                         blocked
+//	shell.unsafe_bytes  characters that people and shells read differently; too long; too deep      blocked
+//
+// Blocked beats everything, approval and autonomy full included. Where a script has several parts, the strictest decides.
+package policy
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"clawsh/lib/config"
+	"clawsh/lib/record"
+)
+
+// Call is a tool call as the policy sees it.
+type Call struct {
+	ID, ConversationID, Tool string
+	Args                     record.Raw
+}
+
+// Outcome is what is to be done with a call.
+type Outcome int
+
+// Outcomes, from the mildest to the strictest.
+const (
+	Allow Outcome = iota
+	Ask
+	Deny
+)
+
+// String returns allow, ask or deny.
+func (o Outcome) String() string { return [...]string{"allow", "ask", "deny"}[o] }
+
+// Verdict is the policy's decision about a call, before anybody was asked.
+type Verdict struct {
+	Outcome            Outcome
+	Risk, Rule, Reason string
+}
+
+// Resolver tells where a path leads once all symbolic links are followed.
+type Resolver interface {
+	EvalSymlinks(path string) (string, error)
+}
+
+// OS resolves paths on this machine.
+type OS struct{}
+
+// EvalSymlinks implements Resolver.
+func (OS) EvalSymlinks(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
+// Policy is a configuration that decides. It is safe for concurrent use.
+type Policy struct {
+	autonomy      string
+	workspace     string // as configured
+	root          string // the workspace with symbolic links followed
+	workspaceOnly bool
+	forbidden     []string
+	commands      []string
+	never         []string
+	domains       []string
+	tools         []string
+	fs            Resolver
+	hash          string
+}
+
+// New returns the policy of a configuration.
+func New(cfg *config.Config, fs Resolver) (*Policy, error) {
+	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
+		commands: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains,
+		tools: cfg.Channels.CLI.ToolsAllow, fs: fs}
+	p.root = p.workspace
+	if real, err := fs.EvalSymlinks(p.workspace); err == nil {
+		p.root = real
+	}
+	for _, f := range append([]string{cfg.Home}, cfg.Security.ForbiddenPaths...) {
+		p.forbidden = append(p.forbidden, filepath.Clean(f))
+		if real, err := fs.EvalSymlinks(f); err == nil && real != f {
+			p.forbidden = append(p.forbidden, real)
+		}
+	}
+	raw, err := record.Encode(p.Describe())
+	if err != nil {
+		return nil, fmt.Errorf("describe the policy: %w", err)
+	}
+	if p.hash, err = record.Hash(raw); err != nil {
+		return nil, fmt.Errorf("hash the policy: %w", err)
+	}
+	return p, nil
+}
+
+// Hash is the SHA-256 of the policy's canonical description: two policies with the same hash decide alike.
+func (p *Policy) Hash() string { return p.hash }
+
+// finding is what a rule says about a call or a part of one, before the autonomy level is applied.
+type finding struct {
+	risk, rule, reason string
+	blocked            bool
+}
+
+func low(rule, format string, args ...any) finding {
+	return finding{risk: record.RiskLow, rule: rule, reason: fmt.Sprintf(format, args...)}
+}
+
+func medium(rule, format string, args ...any) finding {
+	return finding{risk: record.RiskMedium, rule: rule, reason: fmt.Sprintf(format, args...)}
+}
+
+func high(rule, format string, args ...any) finding {
+	return finding{risk: record.RiskHigh, rule: rule, reason: fmt.Sprintf(format, args...)}
+}
+
+func blocked(rule, format string, args ...any) finding {
+	f := high(rule, format, args...)
+	f.blocked = true
+	return f
+}
+
+// rank orders findings by strictness.
+func (f finding) rank() int {
+	if f.blocked {
+		return 3
+	}
+	return slices.Index([]string{record.RiskLow, record.RiskMedium, record.RiskHigh}, f.risk)
+}
+
+// stricter returns the stricter of two findings, the first where they are equal.
+func stricter(a, b finding) finding {
+	if b.rank() > a.rank() {
+		return b
+	}
+	return a
+}
+
+// Decide gives the verdict about a call.
+func (p *Policy) Decide(c Call) Verdict {
+	if !slices.Contains(p.tools, c.Tool) {
+		return Verdict{Deny, record.RiskHigh, "tool.not_allowed", fmt.Sprintf("the tool %+q is not permitted", bounded(c.Tool))}
+	}
+	return p.apply(c.Tool, p.examine(c))
+}
+
+// bounded cuts a text that a model has chosen for a message.
+func bounded(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:80]) + "…"
+	}
+	return s
+}
+
+// examine finds the risk of a call.
+func (p *Policy) examine(c Call) finding {
+	if err := record.CheckNumbers(c.Args); err != nil {
+		return invalid(err)
+	}
+	switch c.Tool {
+	case "time":
+		return check(c.Args, func(struct{}) finding { return low("tool.low", "tells the time") })
+	case "memory_search":
+		return check(c.Args, p.memorySearch)
+	case "ask_user":
+		return check(c.Args, p.askUser)
+	case "file_list":
+		return check(c.Args, p.fileList)
+	case "file_read":
+		return check(c.Args, p.fileRead)
+	case "file_write":
+		return check(c.Args, p.fileWrite)
+	case "http":
+		return check(c.Args, p.http)
+	case "shell":
+		return check(c.Args, p.shell)
+	}
+	return blocked("tool.not_allowed", "the tool %+q is not known to the policy", bounded(c.Tool))
+}
+
+// apply turns a finding into a verdict by the autonomy level.
+func (p *Policy) apply(tool string, f finding) Verdict {
+	v := Verdict{Deny, f.risk, f.rule, f.reason}
+	switch {
+	case f.blocked:
+	case f.risk == record.RiskLow:
+		v.Outcome = Allow
+	case p.autonomy == "readonly":
+		v.Rule, v.Reason = "autonomy.readonly", "readonly allows no "+tool+" that is not low risk: "+f.reason
+	case p.autonomy == "full":
+		v.Outcome = Allow
+	case p.autonomy == "supervised" && f.risk == record.RiskMedium:
+		v.Outcome = Ask
+	default:
+		v.Reason = f.reason + ": high risk is blocked under supervision"
+	}
+	return v
+}

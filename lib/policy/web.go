@@ -1,0 +1,62 @@
+package policy
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+var hostName = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// numberLike finds hosts that resolvers read as addresses in odd spellings: 2130706433, 0x7f.1, 127.1.
+var numberLike = regexp.MustCompile(`^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*$`)
+
+// http judges a request: GET only, to an allowed domain, by name, on the usual ports.
+func (p *Policy) http(a httpArgs) finding {
+	switch {
+	case a.URL == nil:
+		return missing("url")
+	case a.Method != nil && *a.Method != "GET":
+		return invalid(errors.New("method: only GET is supported"))
+	}
+	host, f := hostOf(*a.URL)
+	if f.blocked {
+		return f
+	}
+	for _, d := range p.domains {
+		if suffix, wild := strings.CutPrefix(d, "*."); host == d || wild && strings.HasSuffix(host, "."+suffix) {
+			return low("http.domain", "reads from the allowed domain %s", d)
+		}
+	}
+	return blocked("http.domain", "%s is not among the allowed domains", host)
+}
+
+// hostOf returns the host of an address that can be judged.
+func hostOf(raw string) (string, finding) {
+	for i := range len(raw) {
+		if raw[i] <= ' ' || raw[i] >= 0x7f || raw[i] == '\\' {
+			return "", blocked("http.url", "the URL holds a character that is not allowed in one")
+		}
+	}
+	u, err := url.Parse(raw)
+	if err != nil || len(raw) > 4096 || u.Opaque != "" {
+		return "", blocked("http.url", "the URL cannot be read")
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	_, addrErr := netip.ParseAddr(host)
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", blocked("http.url", "only http and https are supported")
+	case u.User != nil:
+		return "", blocked("http.url", "a URL with a user or password is not allowed")
+	case u.Port() != "" && u.Port() != "80" && u.Port() != "443" || strings.HasSuffix(u.Host, ":"):
+		return "", blocked("http.url", "only the ports 80 and 443 are allowed")
+	case addrErr == nil || numberLike.MatchString(host):
+		return "", blocked("http.url", "an address instead of a name is not allowed")
+	case !hostName.MatchString(host) || len(host) > 253:
+		return "", blocked("http.url", "the host is no plain name")
+	}
+	return host, finding{}
+}

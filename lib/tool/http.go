@@ -1,0 +1,95 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"clawsh/lib/record"
+)
+
+// httpTool gets a page from an allowed domain.
+type httpTool struct {
+	// testOnlyAllowLoopback lets tests reach a server of their own, at any port. Nothing outside the tests can set it.
+	testOnlyAllowLoopback bool
+}
+
+// Name implements Tool.
+func (httpTool) Name() string { return "http" }
+
+// Description implements Tool.
+func (httpTool) Description() string { return "HTTP GET of a text page from an allowed domain." }
+
+// Parameters implements Tool.
+func (httpTool) Parameters() record.Raw {
+	return record.Raw(`{"type":"object","properties":{"url":{"type":"string"},"method":{"enum":["GET"]}},"required":["url"],` +
+		`"additionalProperties":false}`)
+}
+
+// Invoke implements Tool.
+func (t httpTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
+	var a struct {
+		URL    string `json:"url"`
+		Method string `json:"method"`
+	}
+	if err := decode(args, &a); err != nil {
+		return failf("%v", err)
+	}
+	if a.Method != "" && a.Method != http.MethodGet {
+		return failf("get %q: the method %q is not supported, want GET", a.URL, a.Method)
+	}
+	page, err := fetch(ctx, fetchSpec{URL: a.URL, Domains: env.Config.Security.AllowedDomains, MaxBytes: int64(env.Config.Limits.MaxResponseBytes),
+		Timeout: seconds(env.Config.Limits.HTTPTimeoutS), loopback: t.testOnlyAllowLoopback})
+	if err != nil {
+		return failed(err, "get %q: %v", a.URL)
+	}
+	return page.result(env.Config.Limits.MaxOutputBytes)
+}
+
+// fetchSpec is all that a fetch needs to know, and page all that comes of it: it can move to a process of its own.
+type fetchSpec struct {
+	URL      string
+	Domains  []string
+	MaxBytes int64
+	Timeout  time.Duration
+	loopback bool
+}
+
+type page struct {
+	Status      int
+	ContentType string
+	Body        []byte
+	More        bool // the body goes on
+}
+
+func (p *page) result(limit int) Result {
+	r := Result{Success: p.Status < 400}
+	if p.More {
+		// The end may be within a character.
+		p.Body = p.Body[:len(p.Body)-partialEnd(string(p.Body[max(0, len(p.Body)-4):]))]
+	}
+	if !isText(p.Body) {
+		r.Success, r.Error = false, fmt.Sprintf("the response is binary or not UTF-8 (%s, %d bytes)", contentType(p.ContentType), len(p.Body))
+		r.Meta.TotalBytes = int64(len(p.Body))
+	} else {
+		r.setText(string(p.Body), limit)
+	}
+	if p.More {
+		r.Meta.Truncated = true
+		r.Output += fmt.Sprintf("\n[… cut after %d bytes, the limit …]", len(p.Body))
+	}
+	if p.Status >= 400 {
+		r.Error = fmt.Sprintf("HTTP status %d %s", p.Status, http.StatusText(p.Status))
+	}
+	r.Meta.HTTPStatus, r.Meta.ContentType = p.Status, contentType(p.ContentType)
+	return r
+}
+
+// contentType keeps a header that a server chose to what may stand in a record.
+func contentType(s string) string {
+	if s == "" {
+		return "no content type"
+	}
+	return quoteName(validText(s[:min(len(s), 100)]))
+}

@@ -1,0 +1,139 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"clawsh/lib/process"
+	"clawsh/lib/record"
+)
+
+const (
+	defaultHits     = 5
+	maxHits         = 20
+	maxQueryBytes   = 1000
+	maxSnippetRunes = 300
+)
+
+// memoryTool searches past conversations. It reads nothing itself: it runs claw-mem.
+type memoryTool struct{}
+
+// Name implements Tool.
+func (memoryTool) Name() string { return "memory_search" }
+
+// Description implements Tool.
+func (memoryTool) Description() string { return "Search past conversations." }
+
+// Parameters implements Tool.
+func (memoryTool) Parameters() record.Raw {
+	return record.Raw(`{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer","minimum":1,"maximum":20}},` +
+		`"required":["query"],"additionalProperties":false}`)
+}
+
+// Invoke implements Tool.
+func (memoryTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
+	var a struct {
+		Query string `json:"query"`
+		Limit *int   `json:"limit"`
+	}
+	if err := decode(args, &a); err != nil {
+		return failf("%v", err)
+	}
+	most := defaultHits
+	if a.Limit != nil {
+		if most = *a.Limit; most < 1 || most > maxHits {
+			return failf("invalid arguments: want limit from 1 to %d", maxHits)
+		}
+	}
+	if strings.TrimSpace(a.Query) == "" || len(a.Query) > maxQueryBytes || strings.ContainsRune(a.Query, 0) {
+		return failf("search memory: want a query of 1 to %d bytes without NUL", maxQueryBytes)
+	}
+	hits, err := searchMemory(ctx, a.Query, env)
+	if err != nil {
+		return failf("search memory: %v", err)
+	}
+	r := Result{Success: true}
+	r.setText(hitsText(hits, most), env.Config.Limits.MaxOutputBytes)
+	return r
+}
+
+type memoryHit struct {
+	ConversationID string `json:"conversation_id"`
+	TS             string `json:"ts"`
+	Role           string `json:"role"`
+	Snippet        string `json:"snippet"`
+}
+
+// memoryReply is the part of claw-mem's JSON envelope that is read here (DESIGN §8).
+type memoryReply struct {
+	Data struct {
+		Hits []memoryHit `json:"hits"`
+	} `json:"data"`
+	Error struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+func searchMemory(ctx context.Context, query string, env *Env) ([]memoryHit, error) {
+	path, err := process.Find("claw-mem")
+	if err != nil {
+		return nil, err
+	}
+	out := &limitedBuffer{limit: 4 << 20}
+	code, err := process.RunTree(ctx, process.TreeSpec{
+		Argv: []string{path, "search", "--output-format", "json", "--", query}, Dir: "/", Env: process.Environment(env.SelfEnv), Stdout: out})
+	if err != nil {
+		return nil, err
+	}
+	if out.full {
+		return nil, fmt.Errorf("claw-mem wrote more than %d bytes", out.limit)
+	}
+	var reply memoryReply
+	err = record.DecodeOpen(out.buf.Bytes(), &reply)
+	switch {
+	case err == nil && reply.Error.Code == "not_found":
+		return nil, nil
+	case err == nil && reply.Error.Message != "":
+		return nil, fmt.Errorf("claw-mem: %s", reply.Error.Message)
+	case code != 0:
+		return nil, fmt.Errorf("claw-mem ended with exit status %d", code)
+	case err != nil:
+		return nil, fmt.Errorf("read the answer of claw-mem: %w", err)
+	}
+	return reply.Data.Hits, nil
+}
+
+func hitsText(hits []memoryHit, most int) string {
+	if len(hits) == 0 {
+		return "nothing found\n"
+	}
+	var b strings.Builder
+	for _, h := range hits[:min(most, len(hits))] {
+		text := []rune(strings.Join(strings.Fields(h.Snippet), " "))
+		if len(text) > maxSnippetRunes {
+			text = append(text[:maxSnippetRunes], '…')
+		}
+		fmt.Fprintf(&b, "%s %s %s: %s\n", h.TS, h.ConversationID, h.Role, string(text))
+	}
+	return b.String()
+}
+
+// limitedBuffer keeps up to limit bytes and throws the rest away.
+type limitedBuffer struct {
+	buf   bytes.Buffer
+	limit int
+	full  bool
+}
+
+// Write implements io.Writer.
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if room := b.limit - b.buf.Len(); len(p) > room {
+		b.full = true
+		b.buf.Write(p[:room])
+		return len(p), nil
+	}
+	return b.buf.Write(p)
+}

@@ -10,6 +10,8 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/permit"
+	"clawsh/lib/policy"
+	"clawsh/lib/process"
 	"clawsh/lib/record"
 	"clawsh/lib/stage"
 	"clawsh/lib/tool"
@@ -51,7 +53,17 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if e.register, err = permit.OpenRegister(cfg.PermitsUsedPath()); err != nil {
 		return nil, fmt.Errorf("open the register of used permits: %w", err)
 	}
-	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log}
+	p, err := policy.New(cfg, policy.OS{})
+	if err != nil {
+		return nil, err
+	}
+	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Exclusive: process.Reap() == nil,
+		Guard: func(kind, _ string, argv []string) error {
+			if kind == tool.GuardExec {
+				return p.Exec(argv)
+			}
+			return p.Access(argv[0], kind == tool.GuardOpenWrite)
+		}}
 	return e, nil
 }
 
@@ -124,7 +136,10 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 	env.ConversationID = call.ConversationID
 	r := tool.Run(ctx, t, call.Args, &env)
 	status := record.StatusAllowed
-	if !r.Success {
+	switch {
+	case r.Denied:
+		status = record.StatusDenied
+	case !r.Success:
 		status = record.StatusFailed
 	}
 	return outcome{status, r}

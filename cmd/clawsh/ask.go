@@ -130,7 +130,7 @@ func misspelt(word string) error {
 		return nil
 	}
 	names := []string{"init", "onboard", "config", "provider", "tool", "agent", "memory", "receipt", "policy", "estop", "help", "completion"}
-	if near := command.Nearest(word, names); near != "" && near != word {
+	if near := command.Nearest(word, names, 1); near != "" && near != word {
 		return envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q", terminal.Escape(word)).
 			WithHint("did you mean clawsh %s? To send it as a message: clawsh -m %s", near, terminal.Escape(word))
 	}

@@ -169,7 +169,7 @@ func (p *program) argumentError(c Command, args []string) error {
 
 func (p *program) unknownCommand(word string) error {
 	e := envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q", terminal.Escape(word))
-	if near := Nearest(word, p.names()); near != "" {
+	if near := Nearest(word, p.names(), 2); near != "" {
 		return e.WithHint("did you mean %s %s?", p.Name, near)
 	}
 	return e.WithHint("see %s --help", p.Name)
@@ -212,9 +212,9 @@ func nameOf(cmd *cobra.Command) string {
 	return rest
 }
 
-// Nearest returns the word of known that word is most likely a misspelling of, or "".
-func Nearest(word string, known []string) string {
-	best, bestAt := "", 3
+// Nearest returns the word of known that word is most likely a misspelling of, by at most that many letters, or "".
+func Nearest(word string, known []string, letters int) string {
+	best, bestAt := "", letters+1
 	for _, k := range known {
 		for _, candidate := range []string{k, strings.Fields(k)[0]} {
 			if d := distance(word, candidate); d < bestAt && d < len(candidate) {

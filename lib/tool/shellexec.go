@@ -28,15 +28,16 @@ func (s *shell) exec(ctx context.Context, argv []string) error {
 		fmt.Fprintf(h.Stderr, "%s: %v\n", quoteName(argv[0]), err)
 		return interp.ExitStatus(statusNotFound)
 	}
+	word := quoteName(argv[0])
 	argv = append([]string{path}, argv[1:]...)
 	if s.env.Guard != nil {
 		if err := s.env.Guard(GuardExec, h.Dir, argv); err != nil {
-			return s.deny(quoteName(argv[0]), err)
+			return s.deny(word, err)
 		}
 	}
 	env, err := s.vars.child(h)
 	if err != nil {
-		return s.deny(quoteName(argv[0]), err)
+		return s.deny(word, err)
 	}
 	code, err := process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Stdout: h.Stdout, Stderr: h.Stderr})
 	switch {
@@ -46,7 +47,7 @@ func (s *shell) exec(ctx context.Context, argv []string) error {
 		err = errors.New("is neither a program nor a script that begins with #!")
 		fallthrough
 	case err != nil && code < 0:
-		fmt.Fprintf(h.Stderr, "%s: %v\n", quoteName(path), why(err))
+		fmt.Fprintf(h.Stderr, "%s: %v\n", word, why(err))
 		return interp.ExitStatus(statusCannotRun)
 	case code != 0:
 		return interp.ExitStatus(code)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,6 +48,20 @@ func call(t *testing.T, env *Env, name string, args any) Result {
 		raw = string(b)
 	}
 	return Run(t.Context(), tool, record.Raw(raw), env)
+}
+
+// inChild runs the test again in a process of its own, for what changes the whole process. It is true in there.
+func inChild(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv("TOOL_TEST_CHILD") != "" {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), "TOOL_TEST_CHILD=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	return false
 }
 
 // put writes a file of the workspace.

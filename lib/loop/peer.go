@@ -29,12 +29,14 @@ type peer struct {
 	stages []*process.Stage
 	in     io.WriteCloser
 	lines  chan record.Line
-	closed sync.Once
+	died   chan struct{} // closed when a stage has ended although its input was open
+	closed chan struct{}
+	once   sync.Once
 }
 
 // start starts the named stages, joined in that order.
 func start(ctx context.Context, name string, specs ...process.Spec) (*peer, error) {
-	p := &peer{name: name, lines: make(chan record.Line, 256)}
+	p := &peer{name: name, lines: make(chan record.Line, 256), died: make(chan struct{}), closed: make(chan struct{})}
 	var stdin *os.File
 	for i := range specs {
 		var stdout, next *os.File
@@ -59,7 +61,23 @@ func start(ctx context.Context, name string, specs ...process.Spec) (*peer, erro
 	}
 	p.in = p.stages[0].Stdin
 	go p.read(p.stages[len(p.stages)-1].Stdout)
+	p.watch()
 	return p, nil
+}
+
+// watch notices a stage that ends while there may still be something for it to do.
+func (p *peer) watch() {
+	var first sync.Once
+	for _, s := range p.stages {
+		go func() {
+			<-s.Exited()
+			select {
+			case <-p.closed:
+			default:
+				first.Do(func() { close(p.died) })
+			}
+		}()
+	}
 }
 
 func closeAll(files ...*os.File) {
@@ -116,10 +134,18 @@ func (p *peer) send(line []byte) error {
 }
 
 // closeInput tells the stages that no more will come.
-func (p *peer) closeInput() { p.closed.Do(func() { p.in.Close() }) }
+func (p *peer) closeInput() {
+	p.once.Do(func() {
+		close(p.closed)
+		p.in.Close()
+	})
+}
 
 // gone describes why the conversation ended: which stage did, and how.
 func (p *peer) gone(err error) error {
+	if who := p.culprit(); who != "" {
+		return &StageError{Stage: who, Err: err}
+	}
 	p.closeInput()
 	deadline := time.After(stopGrace)
 	for _, s := range p.stages {
@@ -128,10 +154,14 @@ func (p *peer) gone(err error) error {
 		case <-deadline:
 		}
 	}
-	return &StageError{Stage: p.culprit(), Err: err}
+	who := p.culprit()
+	if who == "" {
+		who = p.name + ": ended its output"
+	}
+	return &StageError{Stage: who, Err: err}
 }
 
-// culprit names the stage that was killed, else the one that failed, else the last.
+// culprit names the stage that was killed, else the one that failed, if there is one yet.
 func (p *peer) culprit() string {
 	described := make([]string, len(p.stages))
 	for i, s := range p.stages {
@@ -144,7 +174,7 @@ func (p *peer) culprit() string {
 			}
 		}
 	}
-	return p.name + ": ended its output"
+	return ""
 }
 
 // cancel ends what is in flight: the stages report it and end. The caller goes on reading until they have.

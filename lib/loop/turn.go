@@ -172,9 +172,18 @@ func next(ctx context.Context, p *peer) (record.Line, error) {
 			return record.Line{}, p.gone(fmt.Errorf("%s ended", p.name))
 		}
 		return line, nil
+	case <-p.died:
 	case <-ctx.Done():
 		return record.Line{}, context.Cause(ctx)
 	}
+	select {
+	case line, ok := <-p.lines: // said before it died
+		if ok {
+			return line, nil
+		}
+	default:
+	}
+	return record.Line{}, p.gone(fmt.Errorf("%s ended", p.name))
 }
 
 func providerError(line record.Line) error {

@@ -145,13 +145,13 @@ func (p *Policy) simple(c command) finding {
 	if len(c.words) == 0 {
 		return high("shell.construct", "it runs no command")
 	}
-	name := c.words[0]
+	name, args := c.words[0], p.arguments(c)
+	if args.blocked {
+		return args
+	}
 	for _, allowed := range p.commands {
 		if name != allowed {
 			continue
-		}
-		if f := p.arguments(c); f.rank() > 0 {
-			return f
 		}
 		return medium("command.allowlist", "runs %s, which is on the allowlist", name)
 	}

@@ -50,7 +50,7 @@ func (o *output) into(r *Result) {
 	tail := string(o.tail[o.next:]) + string(o.tail[:o.next])
 	r.Meta.TotalBytes = o.total
 	if int64(len(o.head)+len(tail)) == o.total {
-		r.Output, r.Meta.Truncated = shorten(string(o.head)+tail, o.limit, 0)
+		r.Output, r.Meta.Truncated = shorten(string(o.head)+tail, o.limit)
 		return
 	}
 	cut := o.total - int64(len(o.head)+len(tail))
@@ -61,10 +61,10 @@ func (o *output) into(r *Result) {
 // setText puts text into a result, head and tail of it if it is longer than limit bytes.
 func (r *Result) setText(text string, limit int) {
 	r.Meta.TotalBytes = int64(len(text))
-	r.Output, r.Meta.Truncated = shorten(text, limit, 0)
+	r.Output, r.Meta.Truncated = shorten(text, limit)
 }
 
-func shorten(text string, limit int, cut int64) (string, bool) {
+func shorten(text string, limit int) (string, bool) {
 	text = validText(text)
 	if len(text) <= limit {
 		return text, false

@@ -149,7 +149,7 @@ func why(err error) error {
 		return no
 	}
 	if err != nil && err.Error() == "path escapes from parent" {
-		return errOutside
+		return refusedError{errOutside}
 	}
 	return err
 }

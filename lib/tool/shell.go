@@ -78,7 +78,7 @@ type shell struct {
 	ctx   context.Context
 	stop  context.CancelCauseFunc
 	ws    *workspace
-	home  *workspace // private, removed at the end
+	home  privateHome
 	vars  *environment
 	out   *output
 	null  *os.File
@@ -96,20 +96,14 @@ func newShell(ctx context.Context, env *Env) (s *shell, err error) {
 	if s.ws, err = openWorkspace(env); err != nil {
 		return nil, err
 	}
-	private, err := os.MkdirTemp("", "clawsh-home-")
-	if err != nil {
-		return nil, fmt.Errorf("make a private home directory: %w", err)
+	if s.home.dir, err = newHomeName(); err != nil {
+		return nil, err
 	}
-	if s.home, err = openDir(private, env); err != nil {
-		os.Remove(private)
-		return nil, fmt.Errorf("open the private home directory: %w", err)
-	}
-	s.home.guard, s.home.forbidden = nil, nil
 	// A nil stdin would do for programs, but crashes builtins that read.
 	if s.null, err = os.Open(os.DevNull); err != nil {
 		return nil, err
 	}
-	s.vars = newEnvironment(env, s.ws, s.home.real)
+	s.vars = newEnvironment(env, s.ws, s.home.dir)
 	return s, nil
 }
 
@@ -121,10 +115,7 @@ func (s *shell) close() {
 	if s.ws != nil {
 		s.ws.close()
 	}
-	if s.home != nil {
-		s.home.close()
-		os.RemoveAll(s.home.real)
-	}
+	s.home.remove()
 	if s.null != nil {
 		s.null.Close()
 	}

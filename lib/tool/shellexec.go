@@ -39,6 +39,9 @@ func (s *shell) exec(ctx context.Context, argv []string) error {
 	if err != nil {
 		return s.deny(word, err)
 	}
+	if _, err := s.home.open(); err != nil {
+		return err
+	}
 	code, err := process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Stdout: h.Stdout, Stderr: h.Stderr})
 	switch {
 	case ctx.Err() != nil:

@@ -19,8 +19,13 @@ func (s *shell) locate(dir, path string) (*workspace, string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	if rel, err := s.home.rel(path); err == nil {
-		return s.home, rel, nil
+	if inside(s.home.dir, path) {
+		home, err := s.home.open()
+		if err != nil {
+			return nil, "", err
+		}
+		rel, err := home.rel(path)
+		return home, rel, err
 	}
 	rel, err := s.ws.rel(path)
 	return s.ws, rel, err
@@ -97,7 +102,7 @@ func (s *shell) access(ctx context.Context, path string, mode interp.AccessMode)
 // what is in them is not told.
 func (s *shell) readDir(ctx context.Context, path string) ([]fs.DirEntry, error) {
 	w, rel, err := s.locate(interp.HandlerCtx(ctx).Dir, path)
-	if err != nil && (inside(path, s.ws.real) || inside(path, s.ws.dir) || inside(path, s.home.real)) {
+	if err != nil && (inside(path, s.ws.real) || inside(path, s.ws.dir) || inside(path, s.home.dir)) {
 		return nil, nil
 	}
 	var d *os.File

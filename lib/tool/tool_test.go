@@ -211,7 +211,7 @@ func TestOutputKeepsHeadAndTail(t *testing.T) {
 	}
 }
 
-func TestMemoryAndAskFailClearly(t *testing.T) {
+func TestMemorySearchWithoutClawMem(t *testing.T) {
 	env := testEnv(t)
 	t.Setenv("PATH", t.TempDir())
 	if r := call(t, env, "memory_search", `{"query":"x"}`); r.Success || !strings.Contains(r.Error, "claw-mem") {

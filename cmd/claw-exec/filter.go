@@ -35,6 +35,7 @@ func filter() command.Command {
 			if err != nil {
 				return nil, err
 			}
+			defer e.env.Scratch.Close()
 			return stage.Filter(ctx, c, stage.Stage{Drain: true,
 				Handlers: map[record.Kind]stage.Handler{record.KindToolCall: e.handle}})
 		},
@@ -57,7 +58,7 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Exclusive: process.Reap() == nil,
+	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Exclusive: process.Reap() == nil, Scratch: &tool.Scratch{},
 		Guard: func(kind, _ string, argv []string) error {
 			if kind == tool.GuardExec {
 				return p.Exec(argv)

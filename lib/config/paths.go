@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"clawsh/lib/envelope"
@@ -109,11 +108,9 @@ func Estop(home string) (engaged bool, why string) {
 	return true, fmt.Sprintf("%s cannot be examined: %v", path, err)
 }
 
-var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-
 // AgentDir is the directory of an agent. An id is lower-case letters, digits, _ and -.
 func (c *Config) AgentDir(id string) (string, error) {
-	if !agentID.MatchString(id) {
+	if !isAgent(id) {
 		return "", errors.New("want lower-case letters, digits, _ and -")
 	}
 	return filepath.Join(c.Home, "agents", id), nil

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -198,24 +197,17 @@ func inside(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(os.PathSeparator))+string(os.PathSeparator))
 }
 
-var (
-	commandName = regexp.MustCompile(`^[A-Za-z0-9_.+\[][A-Za-z0-9_.+-]*$`)
-	domainName  = regexp.MustCompile(`^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	ownName     = regexp.MustCompile(`^[a-z0-9_][a-z0-9_.-]{0,63}$`)
-)
-
 func (v *validator) security(s *Security) {
 	v.enum("security.autonomy", s.Autonomy, "readonly", "supervised", "full")
 	for key, list := range map[string][]string{"security.forbidden_commands": s.ForbiddenCommands, "security.allowed_commands": s.AllowedCommands} {
 		for _, name := range list {
-			if !commandName.MatchString(name) {
+			if !isCommand(name) {
 				v.problem(key, "%s: want a program's plain name, without directory or arguments", quote("", name))
 			}
 		}
 	}
 	for _, d := range s.AllowedDomains {
-		if !domainName.MatchString(d) || len(d) > 253 {
+		if !isDomain(d) {
 			v.problem("security.allowed_domains", `%s: want a host name in lower case, or "*.example.com": no scheme, port or path`, quote("", d))
 		}
 	}
@@ -234,11 +226,11 @@ func (v *validator) providers(c *Config) {
 	}
 	for name, p := range c.Providers {
 		key := "providers.models." + name
-		if !ownName.MatchString(name) {
+		if !isName(name) {
 			v.problem(key, "want a name of lower-case letters, digits, _, - and .")
 		}
 		v.enum(key+".kind", p.Kind, "mock", "openai-compatible", "reliable")
-		if p.APIKeyEnv != "" && !envName.MatchString(p.APIKeyEnv) {
+		if p.APIKeyEnv != "" && !isVariable(p.APIKeyEnv) {
 			v.problem(key+".api_key_env", "(not shown): want the name of an environment variable, not the key itself")
 		}
 		if p.TimeoutS < 0 || p.IdleTimeoutS < 0 || p.TimeoutS > 86400 || p.IdleTimeoutS > 86400 {
@@ -303,12 +295,12 @@ func (v *validator) baseURL(key, value string) {
 }
 
 func (v *validator) agents(c *Config) {
-	if !agentID.MatchString(c.DefaultAgent) {
+	if !isAgent(c.DefaultAgent) {
 		v.problem("default_agent", "%s: want lower-case letters, digits, _ and -", quote("", c.DefaultAgent))
 	}
 	for id, a := range c.Agents {
 		key := "agents." + id
-		if !agentID.MatchString(id) {
+		if !isAgent(id) {
 			v.problem(key, "want lower-case letters, digits, _ and -")
 		}
 		if a.Soul != "" {

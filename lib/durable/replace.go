@@ -6,15 +6,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // Replace makes the file at path hold data, atomically and durably: at every moment, and after a crash at any of them,
 // there is either the old file or the new one, whole.
 //
 //	open(dir/.NAME.tmp-…, O_CREAT|O_EXCL)   a crash here leaves an empty temporary file beside the old one
-//	write, fsync                            a crash here leaves a temporary file beside the old one
-//	rename(temporary, path)                 a crash here leaves either name; both are whole
+//	write, fchmod, fsync                    a crash here leaves a temporary file beside the old one
+//	rename(temporary, path)                 a crash here leaves the old file or the new one under the name, whole
 //	fsync(dir)                              only now is the new name certain to survive
+//
+// Nothing reads a temporary file that a crash left: it may be removed at any time. A symbolic link at path is replaced
+// itself, not what it points to. When only the last step fails the error says so, and the new file has the name already.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-")
@@ -33,14 +38,15 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	return SyncDir(dir)
 }
 
-// SyncDir makes names that were created, renamed or removed in the directory durable.
+// SyncDir makes names that were created, renamed or removed in the directory durable. A file system that cannot sync
+// directories (some network ones) is not an error: there is nothing more that could be done.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return fmt.Errorf("sync directory: %w", err)
 	}
 	defer d.Close()
-	if err := d.Sync(); err != nil {
+	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
 		return fmt.Errorf("sync directory %s: %w", dir, err)
 	}
 	return nil

@@ -1,10 +1,17 @@
 package durable
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
 // syncData makes the file's content and size durable; times may wait.
-func syncData(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }
+func syncData(f *os.File) error {
+	for {
+		if err := unix.Fdatasync(int(f.Fd())); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}

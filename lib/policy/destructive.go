@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -82,7 +83,7 @@ func everything(w string) bool {
 var (
 	downloaders = []string{"curl", "wget", "fetch", "aria2c", "lynx"}
 	shells      = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh", "busybox"}
-	others      = regexp.MustCompile(`^(python|perl|ruby|node|php|lua|tclsh)[0-9.]*$`)
+	others      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(python|perl|ruby|node|php|lua|tclsh)[0-9.]*$`) })
 )
 
 // downloadPipe finds a download that is piped into an interpreter.
@@ -91,7 +92,7 @@ func downloadPipe(n *syntax.BinaryCmd) finding {
 		return finding{}
 	}
 	runs := func(name string) bool {
-		return slices.Contains(shells, name) || others.MatchString(name) || name == "source" || name == "." || name == "eval"
+		return slices.Contains(shells, name) || others().MatchString(name) || name == "source" || name == "." || name == "eval"
 	}
 	if mentions(n.Y, runs) {
 		return blocked("shell.destructive", "it runs what it downloads")
@@ -138,10 +139,12 @@ func forkBomb(f *syntax.FuncDecl) finding {
 }
 
 // minimum are the patterns of the specification as text, for scripts that cannot be parsed.
-var minimum = regexp.MustCompile(`rm\s+-\w*r\w*\s+(-\S+\s+)*[/*]|mkfs|dd\s+if=|:\(\)\s*\{|shutdown|reboot|chmod\s+-R\s+777\s+/|chown\s+-R|(curl|wget)[^|]*\|\s*(ba|da|z|k)?sh`)
+var minimum = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`rm\s+-\w*r\w*\s+(-\S+\s+)*[/*]|mkfs|dd\s+if=|:\(\)\s*\{|shutdown|reboot|chmod\s+-R\s+777\s+/|chown\s+-R|(curl|wget)[^|]*\|\s*(ba|da|z|k)?sh`)
+})
 
 func destructiveText(text string) finding {
-	if minimum.MatchString(text) {
+	if minimum().MatchString(text) {
 		return blocked("shell.destructive", "it looks destructive, and cannot be parsed")
 	}
 	return finding{}

@@ -6,12 +6,16 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
-var hostName = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+// hostName is compiled when it is first needed, like all expressions here: compiling costs more than most decisions.
+var hostName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+})
 
 // numberLike finds hosts that resolvers read as addresses in odd spellings: 2130706433, 0x7f.1, 127.1.
-var numberLike = regexp.MustCompile(`^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*$`)
+var numberLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*$`) })
 
 // http judges a request: GET only, to an allowed domain, by name, on the usual ports.
 func (p *Policy) http(a httpArgs) finding {
@@ -53,9 +57,9 @@ func hostOf(raw string) (string, finding) {
 		return "", blocked("http.url", "a URL with a user or password is not allowed")
 	case u.Port() != "" && u.Port() != "80" && u.Port() != "443" || strings.HasSuffix(u.Host, ":"):
 		return "", blocked("http.url", "only the ports 80 and 443 are allowed")
-	case addrErr == nil || numberLike.MatchString(host):
+	case addrErr == nil || numberLike().MatchString(host):
 		return "", blocked("http.url", "an address instead of a name is not allowed")
-	case !hostName.MatchString(host) || len(host) > 253:
+	case !hostName().MatchString(host) || len(host) > 253:
 		return "", blocked("http.url", "the host is no plain name")
 	}
 	return host, finding{}

@@ -88,9 +88,12 @@ func descendants(pid int, seen []int) []int {
 }
 
 // KillDescendants kills everything that descends from this process, again and again until nothing is left: programs that
-// left their group and whose parents have died become children of ours if we are a subreaper (Reap).
+// left their group and whose parents have died become children of ours if we are a subreaper (Reap). pid is our own.
 func KillDescendants(pid int) {
 	for range 50 {
+		if childless() {
+			return
+		}
 		found := descendants(pid, nil)
 		if len(found) == 0 {
 			return

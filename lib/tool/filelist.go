@@ -59,7 +59,7 @@ func (listTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 	if a.Path == "" {
 		a.Path = "."
 	}
-	w, err := openWorkspace(env)
+	w, err := openFiles(env)
 	if err != nil {
 		return failf("%v", err)
 	}

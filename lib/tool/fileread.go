@@ -43,7 +43,7 @@ func (readTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 	if a.Offset != nil && *a.Offset < 0 || a.Limit != nil && *a.Limit < 1 {
 		return failf("invalid arguments: want offset of 0 or more and limit of 1 or more")
 	}
-	w, err := openWorkspace(env)
+	w, err := openFiles(env)
 	if err != nil {
 		return failf("%v", err)
 	}

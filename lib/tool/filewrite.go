@@ -51,7 +51,7 @@ func (writeTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 	if len(*a.Content) > most {
 		return failf("write %q: the content has %d bytes, the limit is %d: write it in parts with mode append", a.Path, len(*a.Content), most)
 	}
-	w, err := openWorkspace(env)
+	w, err := openFiles(env)
 	if err != nil {
 		return failf("%v", err)
 	}

@@ -38,6 +38,46 @@ func (h *privateHome) open() (*workspace, error) {
 	return h.ws, h.err
 }
 
+// Scratch is a private home that the commands of a process use one after the other: each finds it empty. It spares most
+// commands the making and removing of a directory. The zero Scratch is ready; Close removes what is there.
+type Scratch struct{ home *privateHome }
+
+// take returns the home for the next command.
+func (s *Scratch) take() (*privateHome, error) {
+	if s != nil && s.home != nil {
+		return s.home, nil
+	}
+	dir, err := newHomeName()
+	if err != nil {
+		return nil, err
+	}
+	h := &privateHome{dir: dir}
+	if s != nil {
+		s.home = h
+	}
+	return h, nil
+}
+
+// give takes a home back from a command: one that is not empty is removed, the next command gets a new one.
+func (s *Scratch) give(h *privateHome) {
+	if s == nil || s.home != h {
+		h.remove()
+		return
+	}
+	if left, err := os.ReadDir(h.dir); h.ws != nil && (err != nil || len(left) > 0) {
+		h.remove()
+		s.home = nil
+	}
+}
+
+// Close removes the home.
+func (s *Scratch) Close() {
+	if s.home != nil {
+		s.home.remove()
+		s.home = nil
+	}
+}
+
 func (h *privateHome) remove() {
 	h.once.Do(func() {})
 	if h.ws == nil {

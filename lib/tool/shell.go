@@ -78,7 +78,7 @@ type shell struct {
 	ctx   context.Context
 	stop  context.CancelCauseFunc
 	ws    *workspace
-	home  privateHome
+	home  *privateHome
 	vars  *environment
 	out   *output
 	null  *os.File
@@ -96,7 +96,7 @@ func newShell(ctx context.Context, env *Env) (s *shell, err error) {
 	if s.ws, err = openWorkspace(env); err != nil {
 		return nil, err
 	}
-	if s.home.dir, err = newHomeName(); err != nil {
+	if s.home, err = env.Scratch.take(); err != nil {
 		return nil, err
 	}
 	// A nil stdin would do for programs, but crashes builtins that read.
@@ -115,7 +115,9 @@ func (s *shell) close() {
 	if s.ws != nil {
 		s.ws.close()
 	}
-	s.home.remove()
+	if s.home != nil {
+		s.env.Scratch.give(s.home)
+	}
 	if s.null != nil {
 		s.null.Close()
 	}

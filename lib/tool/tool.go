@@ -64,6 +64,8 @@ type Env struct {
 	// Exclusive promises that this process runs one tool at a time, has no other children and collects orphans
 	// (process.Reap): then all that a command left behind is killed, even what hid from its process group.
 	Exclusive bool
+	// Scratch, if set, is reused by the commands of a process that runs one at a time.
+	Scratch *Scratch
 }
 
 func (e *Env) workspaceDir() string {

@@ -27,6 +27,7 @@ type workspace struct {
 	root      *os.Root
 	forbidden []string
 	guard     Guard
+	base      string // set if everything may be reached: the directory that relative paths start from
 }
 
 func openWorkspace(env *Env) (*workspace, error) {
@@ -42,6 +43,21 @@ func openWorkspace(env *Env) (*workspace, error) {
 		return nil, fmt.Errorf("open the workspace %q: %w", dir, why(err))
 	}
 	return w, nil
+}
+
+// openFiles is openWorkspace for the file tools, which may reach other places where workspace_only = false says so.
+func openFiles(env *Env) (*workspace, error) {
+	w, err := openWorkspace(env)
+	if err != nil || env.Config.Security.WorkspaceOnly {
+		return w, err
+	}
+	defer w.close()
+	all, err := openDir("/", env)
+	if err != nil {
+		return nil, err
+	}
+	all.base = w.real
+	return all, nil
 }
 
 func openDir(dir string, env *Env) (*workspace, error) {
@@ -67,6 +83,13 @@ func (w *workspace) rel(path string) (string, error) {
 		return "", errors.New("the path holds a NUL")
 	case path == "~" || strings.HasPrefix(path, "~/"):
 		return "", refusedError{fmt.Errorf("%w (paths are relative to it, ~ is not expanded)", errOutside)}
+	}
+	if w.base != "" {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(w.base, path)
+		}
+		path = filepath.Clean(path)
+		return filepath.Rel(w.real, filepath.Join(resolve(filepath.Dir(path)), filepath.Base(path)))
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Clean(path)

@@ -102,7 +102,7 @@ func (l *Log) AppendNext(sync bool, next func(last []byte, torn bool) ([]byte, e
 	})
 }
 
-func (l *Log) append(sync bool, make func(size int64, torn bool) ([]byte, error)) error {
+func (l *Log) append(sync bool, compose func(size int64, torn bool) ([]byte, error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.lock(); err != nil {
@@ -113,7 +113,7 @@ func (l *Log) append(sync bool, make func(size int64, torn bool) ([]byte, error)
 	if err != nil {
 		return fmt.Errorf("read the end of %s: %w", l.path, err)
 	}
-	line, err := make(size, torn)
+	line, err := compose(size, torn)
 	if err != nil {
 		return err
 	}

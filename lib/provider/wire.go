@@ -156,11 +156,15 @@ func contentText(raw record.Raw) (string, error) {
 // arguments turns what a model wrote as arguments into args: the object, or, if it is none that can be passed on, the text
 // as a JSON string, which the gate refuses with a clear message.
 func arguments(text string) (record.Raw, error) {
-	if strings.TrimSpace(text) == "" {
+	text = strings.TrimSpace(text)
+	if text == "" {
 		return record.Raw("{}"), nil
 	}
-	if _, err := record.Parse([]byte(`{"kind":"args","args":` + text + `}`)); err == nil && strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return record.Encode(record.Raw(text))
+	if line, err := record.Parse([]byte(`{"kind":"args","args":` + text + `}`)); err == nil && text[0] == '{' {
+		// the text must be the whole of the value, not a value and members behind it
+		if v, _ := line.Field("args"); string(v) == text {
+			return record.Encode(record.Raw(text))
+		}
 	}
 	return record.Encode(text)
 }

@@ -1,15 +1,11 @@
 package terminal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
-	"golang.org/x/term"
 )
 
 // ErrNoTerminal means that there is nobody to ask: the process has no controlling terminal.
@@ -18,119 +14,68 @@ var ErrNoTerminal = errors.New("there is no terminal to ask on")
 // errClosed means that the terminal went away before an answer came.
 var errClosed = errors.New("the terminal was closed")
 
-// pollInterval is how often a waiting question looks whether it was cancelled.
-const pollInterval = 50 * time.Millisecond
+// maxConfirmBytes is how long an answer to Confirm may be: no longer one can be a yes.
+const maxConfirmBytes = 64
 
-// Confirm asks a yes-or-no question on /dev/tty and returns true for y or yes, in any case, and for nothing else: not for
-// an empty line, not for the end of input. The prompt is shown as it is: the caller has escaped what it does not trust. What
-// was typed before the question is thrown away. ctx ends the question; its cause is the error then.
+// Confirm asks a yes-or-no question on /dev/tty and returns true for a line that is y or yes, in any case, and for nothing
+// else: not for an empty line, not for letters without a newline before the end of input. The prompt is shown as it is: the
+// caller has escaped what it does not trust (Escape). What was typed before the question is thrown away; the question of
+// another process on the same terminal is waited for. An end of ctx ends the question, and its cause is the error then;
+// ErrNoTerminal says that nobody could be asked.
 func Confirm(ctx context.Context, prompt string) (bool, error) {
-	answer, err := ask(ctx, prompt, 64)
-	if err != nil {
+	answer, whole, err := ask(ctx, prompt, maxConfirmBytes)
+	if err != nil || !whole {
 		return false, err
 	}
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "y" || answer == "yes", nil
 }
 
-// AskLine asks for one line of at most maxBytes bytes on /dev/tty and returns it without its newline.
+// AskLine asks for one line of at most maxBytes bytes on /dev/tty, in all else as Confirm, and returns it without its
+// newline. The end of input (^D) ends the line, too. A longer line is an error. The terminal's own limit for a line is
+// 4095 bytes on Linux and 1024 on macOS: what is typed beyond does not arrive.
 func AskLine(ctx context.Context, prompt string, maxBytes int) (string, error) {
-	return ask(ctx, prompt, maxBytes)
+	answer, _, err := ask(ctx, prompt, maxBytes)
+	return answer, err
 }
 
-// ask opens the terminal anew for each question: it may have changed hands. A lock on it keeps two questions apart.
-func ask(ctx context.Context, prompt string, maxBytes int) (string, error) {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|unix.O_NOCTTY, 0)
+// ask asks one question. whole tells that the answer was ended with a newline.
+func ask(ctx context.Context, prompt string, maxBytes int) (answer string, whole bool, err error) {
+	t, err := openTTY(ctx)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrNoTerminal, err)
+		return "", false, err
 	}
-	defer tty.Close()
-	fd := int(tty.Fd())
-	if !term.IsTerminal(fd) {
-		return "", ErrNoTerminal
+	defer t.close()
+	if err := t.write(ctx, prompt); err != nil {
+		return "", false, fmt.Errorf("ask on the terminal: %w", err)
 	}
-	if err := lock(ctx, fd); err != nil {
-		return "", err
-	}
-	defer unix.Flock(fd, unix.LOCK_UN)
-	if err := flushInput(fd); err != nil {
-		return "", fmt.Errorf("throw typed-ahead input away: %w", err)
-	}
-	if _, err := tty.WriteString(prompt); err != nil {
-		return "", fmt.Errorf("ask on the terminal: %w", err)
-	}
-	line, err := readLine(ctx, fd, maxBytes)
+	answer, whole, err = t.line(ctx, maxBytes)
 	if err != nil {
-		tty.WriteString("\n")
+		// The cursor is behind the question. ctx may have ended; a terminal that is stopped stays as it is.
+		gone, cancel := context.WithCancel(context.Background())
+		cancel()
+		t.write(gone, "\n")
+		flushInput(t.fd) // half an answer must not be taken for the beginning of what is typed next
 	}
-	return line, err
+	return answer, whole, err
 }
 
-// lock waits until no other question is being asked on this terminal. A terminal that cannot be locked is used without.
-func lock(ctx context.Context, fd int) error {
-	for {
-		err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(pollInterval):
-		}
-	}
-}
-
-// readLine reads one line, looking up now and then whether it is still wanted: no reader stays behind that would take the
-// next line from somebody else.
-func readLine(ctx context.Context, fd, maxBytes int) (string, error) {
+// line reads up to the first newline or the end of input.
+func (t *tty) line(ctx context.Context, maxBytes int) (text string, whole bool, err error) {
 	var line []byte
 	for {
-		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
-		}
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds, int(pollInterval/time.Millisecond))
-		switch {
-		case errors.Is(err, unix.EINTR) || err == nil && n == 0:
-			continue
-		case err != nil:
-			return "", fmt.Errorf("wait for an answer: %w", err)
-		case fds[0].Revents&unix.POLLIN == 0:
-			return "", errClosed
-		}
 		var buf [512]byte
-		n, err = unix.Read(fd, buf[:])
-		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN) {
-			continue
-		}
+		n, err := t.read(ctx, buf[:])
 		if err != nil {
-			return "", fmt.Errorf("%w: %w", errClosed, err)
+			return "", false, fmt.Errorf("wait for an answer: %w", err)
 		}
 		line = append(line, buf[:n]...)
-		if text, _, ended := strings.Cut(string(line), "\n"); ended || n == 0 {
-			return text, tooLong(len(text), maxBytes)
+		text, _, whole := bytes.Cut(line, []byte("\n"))
+		if len(text) > maxBytes {
+			return "", false, fmt.Errorf("the answer is longer than %d bytes", maxBytes)
 		}
-		if err := tooLong(len(line), maxBytes); err != nil {
-			return "", err
+		if whole || n == 0 {
+			return string(text), whole, nil
 		}
 	}
-}
-
-func tooLong(n, most int) error {
-	if n > most {
-		return fmt.Errorf("the answer is longer than %d bytes", most)
-	}
-	return nil
-}
-
-// IsTerminal tells whether the file is a terminal.
-func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
-// Width returns the terminal's width in columns, 80 if it is not known.
-func Width(f *os.File) int {
-	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-		return w
-	}
-	return 80
 }

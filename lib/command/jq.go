@@ -49,7 +49,8 @@ func runJQ(w io.Writer, expr string, doc []byte) error {
 			return nil
 		}
 		if err, ok := out.(error); ok {
-			return fmt.Errorf("--jq: %w", err)
+			// not wrapped: an error of gojq has an exit code of its own
+			return envelope.Errorf(envelope.ExitError, "jq", "--jq: %v", err)
 		}
 		if err := writeJQ(w, out); err != nil {
 			return err

@@ -66,6 +66,7 @@ func (p *program) build(ctx context.Context) *tree {
 		p.attach(ctx, t, c)
 	}
 	t.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		p.named(nameOf(cmd))
 		t.ran, t.res = true, helpFor(p, nameOf(cmd))
 	})
 	t.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

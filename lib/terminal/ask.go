@@ -41,6 +41,9 @@ func AskLine(ctx context.Context, prompt string, maxBytes int) (string, error) {
 
 // ask asks one question. whole tells that the answer was ended with a newline.
 func ask(ctx context.Context, prompt string, maxBytes int) (answer string, whole bool, err error) {
+	if ctx.Err() != nil {
+		return "", false, context.Cause(ctx)
+	}
 	t, err := openTTY(ctx)
 	if err != nil {
 		return "", false, err

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -75,21 +76,49 @@ func FuzzSanitizer(f *testing.F) {
 	})
 }
 
-// FuzzEscape checks the laws: nothing that a terminal acts on is left, and different texts stay different.
+// unescape undoes Escape.
+func unescape(t *testing.T, s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		digits, known := map[byte]int{'x': 2, 'u': 4, 'U': 8, 'n': 0, 'r': 0, 't': 0, '\\': 0}[s[i]]
+		n, err := strconv.ParseUint("0"+s[i+1:i+1+digits], 16, 32)
+		switch {
+		case !known || err != nil:
+			t.Fatalf("no escape: %s at %d", s, i)
+		case s[i] == 'x':
+			b.WriteByte(byte(n))
+		case digits > 0:
+			b.WriteRune(rune(n))
+		default:
+			b.WriteByte(map[byte]byte{'n': '\n', 'r': '\r', 't': '\t', '\\': '\\'}[s[i]])
+		}
+		i += digits
+	}
+	return b.String()
+}
+
+// FuzzEscape checks the laws: nothing that a terminal acts on or does not show is left, and Escape can be undone, so that
+// different texts stay different.
 func FuzzEscape(f *testing.F) {
-	f.Add("a\x1b", "b")
-	f.Add(`\x1b`, "\x1b")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		x, y := Escape(a), Escape(b)
-		if a != b && x == y {
-			t.Fatalf("%q and %q both become %q", a, b, x)
+	for _, s := range []string{"a\x1b", `\x1b`, "\u202e\xff\u0085\x85", "\U000e0041\ufffd\\\n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, a string) {
+		x := Escape(a)
+		if back := unescape(t, x); back != a {
+			t.Fatalf("%q becomes %q, which is %q", a, x, back)
 		}
 		for _, r := range x + strings.NewReplacer("\n", "", "\t", "").Replace(Sanitize(a)) {
 			if unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
 				t.Fatalf("%q keeps %U", a, r)
 			}
 		}
-		if !utf8.ValidString(x) {
+		if !utf8.ValidString(x) || !utf8.ValidString(Sanitize(a)) {
 			t.Fatalf("%q becomes invalid UTF-8", a)
 		}
 	})

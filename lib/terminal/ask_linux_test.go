@@ -165,6 +165,7 @@ func TestConfirm(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPTY(t)
 			p.types(c.before)
+			p.shows(strings.ReplaceAll(c.before, "\n", "\r\n")) // its echo: it has arrived
 			a := p.start("confirm")
 			p.shows("Sure? ")
 			p.types(c.after)
@@ -229,7 +230,10 @@ func soon(t *testing.T) context.Context {
 // On a terminal that is stopped (^S) not even the question can be shown.
 func TestCancelOnStoppedTerminal(t *testing.T) {
 	p := newPTY(t)
-	p.types("\x13")
+	const off = 0 // TCOOFF
+	if err := unix.IoctlSetInt(int(p.slave.Fd()), unix.TCXONC, off); err != nil {
+		t.Fatal(err)
+	}
 	if err := p.own().write(soon(t), "Sure? "); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}

@@ -47,7 +47,7 @@ func (s *shell) exec(ctx context.Context, argv []string) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, syscall.ENOEXEC):
-		err = errors.New("is neither a program nor a script that begins with #!")
+		err = errors.New("is neither a program nor a script with an interpreter line")
 		fallthrough
 	case err != nil && code < 0:
 		fmt.Fprintf(h.Stderr, "%s: %v\n", word, why(err))

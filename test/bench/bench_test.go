@@ -162,9 +162,7 @@ func BenchmarkRound(b *testing.B) {
 // BenchmarkPassThrough is the throughput of records that a stage does not own, and its memory on 1 GB of them.
 func BenchmarkPassThrough(b *testing.B) {
 	p := newPlace(b)
-	line := []byte(`{"kind":"measurement","id":"m-1","text":"` + strings.Repeat("lorem ipsum ", 36) + `","n":[1,2,3]}`)
-	line = append(line[:498], []byte("\"}")...)
-	line = []byte(`{"kind":"measurement","id":"m-1","text":"` + strings.Repeat("x", 500-43-1) + "\"}\n")
+	line := []byte(`{"kind":"measurement","id":"m-1","text":"` + strings.Repeat("x", 500-43-1) + "\"}\n")
 	chunk := bytes.Repeat(line, 2000)
 	const total = 1 << 30
 	for b.Loop() {

@@ -157,8 +157,9 @@ func coded(err error) error {
 // complain tells people about a failure on standard error.
 func (p *program) complain(err error) {
 	e := envelope.From(err)
-	if e.Message == "" {
-		return
+	var ended Signal
+	if e.Message == "" || errors.As(err, &ended) {
+		return // said already, or known to whoever sent the signal
 	}
 	fmt.Fprintf(p.stderr, "%s: error: %s\n", p.Name, terminal.Sanitize(e.Message))
 	if e.Hint != "" {

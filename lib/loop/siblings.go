@@ -49,7 +49,7 @@ func (s *Siblings) spec(name string, secrets, args []string) (process.Spec, erro
 		name, _, _ := strings.Cut(e, "=")
 		return name == "CLAWSH_HOME" || name == "CLAWSH_CONFIG" || slices.Contains(held, name) && !slices.Contains(secrets, name)
 	})
-	env = append(env, "CLAWSH_HOME="+s.config.Home)
+	env = append(env, "CLAWSH_HOME="+s.config.Home, "CLAWSH_DRIVEN=1")
 	if s.config.Found() {
 		env = append(env, "CLAWSH_CONFIG="+s.config.File)
 	}

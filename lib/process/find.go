@@ -42,15 +42,18 @@ func executable(path string) bool {
 var passed = []string{"PATH", "HOME", "TMPDIR", "LANG", "LANGUAGE", "TZ", "TERM", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG"}
 
 // Environment chooses from environ what a child may see: the allowlist, LC_* and CLAWSH_* variables, and the extras that
-// are named. Of the CLAWSH_* ones, those that look like secrets pass only by name.
+// are named. What looks like a secret by its name (key, token, secret, password, credential) passes only as an extra. The
+// result is never nil.
 func Environment(environ []string, extras ...string) []string {
-	var out []string
+	out := []string{}
 	for _, e := range environ {
 		name, _, ok := strings.Cut(e, "=")
 		switch {
 		case !ok:
-		case slices.Contains(extras, name), slices.Contains(passed, name), strings.HasPrefix(name, "LC_"),
-			strings.HasPrefix(name, "CLAWSH_") && !looksSecret(name):
+		case slices.Contains(extras, name), slices.Contains(passed, name):
+			out = append(out, e)
+		case looksSecret(name):
+		case strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "CLAWSH_"):
 			out = append(out, e)
 		}
 	}

@@ -2,10 +2,17 @@
 
 package process
 
+import "os/exec"
+
 // Reap is for Linux; elsewhere orphans go to init.
 func Reap() error { return nil }
 
-// childless is not known here.
-func childless() bool { return false }
+func reap(int) {}
 
-func reap([]int) {}
+func dead(int) bool { return true }
+
+// reapAfter collects the program and calls ended then.
+func reapAfter(cmd *exec.Cmd, ended func()) error {
+	defer ended()
+	return cmd.Wait()
+}

@@ -13,20 +13,21 @@ import (
 	"time"
 )
 
-// Spec describes a coprocess. Stdin and Stdout are passed to it as they are; where they are nil, a pipe is made.
+// Spec describes a coprocess.
 type Spec struct {
-	Name   string
-	Path   string
-	Args   []string
-	Env    []string
-	Stdin  *os.File
-	Stdout *os.File
-	Stderr *os.File
+	Name   string   // for messages
+	Path   string   // of the executable, absolute (Find)
+	Args   []string // behind the program's own name
+	Env    []string // all of it (Environment); nil is empty, never ours
+	Stdin  *os.File // passed as it is, and stays the caller's to close; nil for a pipe
+	Stdout *os.File // likewise
+	Stderr *os.File // likewise; nil throws away what the stage writes there
 }
 
-// Stage is a running coprocess. Stdin and Stdout are our ends of its pipes, nil where a file was given. It stays in our
-// session and process group, so that it can ask questions on the terminal, and gets SIGTERM when we die.
+// Stage is a running coprocess. It stays in our session and process group, so that it can ask questions on the terminal
+// and the keyboard's signals reach it, and gets SIGTERM when we die (on Linux; elsewhere the end of its input has to do).
 type Stage struct {
+	// Stdin and Stdout are our ends of its pipes, nil where a file was given. The caller closes them.
 	Stdin  io.WriteCloser
 	Stdout io.ReadCloser
 	name   string
@@ -35,10 +36,13 @@ type Stage struct {
 	err    error // how it ended; valid once exited is closed
 }
 
-// Start starts a coprocess. When ctx ends it is killed.
+// Start starts a coprocess. When ctx ends it is killed, at once: for a gentle end see Stop and Signal.
 func Start(ctx context.Context, spec Spec) (*Stage, error) {
 	cmd := exec.CommandContext(ctx, spec.Path, spec.Args...)
 	cmd.Env, cmd.SysProcAttr = spec.Env, stageAttributes()
+	if cmd.Env == nil {
+		cmd.Env = []string{}
+	}
 	if spec.Stderr != nil {
 		cmd.Stderr = spec.Stderr
 	}
@@ -89,8 +93,8 @@ func (s *Stage) pipes(spec Spec, theirs *[]*os.File) (in, out *os.File, err erro
 	return in, out, nil
 }
 
-// launcher is a thread that lives as long as we do: Linux sends the death signal of a child when the thread that started
-// it ends, not when the process does.
+// launcher is a thread that lives as long as we do: Linux sends the death signal of a child (prctl(2), PR_SET_PDEATHSIG)
+// when the thread that started it ends, not when the process does, and Go ends threads as it likes. It keeps no state.
 var launcher = sync.OnceValue(func() chan func() {
 	work := make(chan func())
 	go func() {

@@ -2,12 +2,14 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"clawsh/lib/command"
+	"clawsh/lib/envelope"
 )
 
 // Filter runs a stage as a command: on the command's streams, under its program's name. With CLAWSH_TRACE=DIR what the
@@ -22,7 +24,11 @@ func Filter(ctx context.Context, c *command.Call, s Stage) (command.Result, erro
 		defer f.Close()
 		s.Trace = lossy{f}
 	}
-	return command.Records(), s.Run(ctx, c.Stdin, c.Stdout)
+	err := s.Run(ctx, c.Stdin, c.Stdout)
+	if errors.Is(err, errBadLines) && c.Getenv("CLAWSH_DRIVEN") != "" {
+		err = command.Exit(envelope.From(err).ExitCode()) // claw-loop reads the error records and reports them itself
+	}
+	return command.Records(), err
 }
 
 // lossy never fails: a full disk must not end a turn because of a debugging aid.

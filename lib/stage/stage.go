@@ -115,11 +115,14 @@ func (r *runner) end(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case r.bad > 0:
-		return envelope.Errorf(envelope.ExitError, "input.bad_lines", "%s could not be handled; each is reported by an error record",
-			count(r.bad, "input line"))
+		return envelope.Errorf(envelope.ExitError, "input.bad_lines", "%w: %s; each is reported by an error record",
+			errBadLines, count(r.bad, "line"))
 	}
 	return nil
 }
+
+// errBadLines is how a run ends in which lines were reported by error records.
+var errBadLines = errors.New("input could not be handled")
 
 func count(n int, noun string) string {
 	if n == 1 {

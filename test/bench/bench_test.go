@@ -7,6 +7,9 @@ package bench
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -241,5 +244,25 @@ func sample(home string, peaks map[string]int) {
 		var kb int
 		fmt.Sscan(rest, &kb)
 		peaks[dir] = max(peaks[dir], kb)
+	}
+}
+
+// BenchmarkRequest is the size of the first request of a default turn, as it is sent to the provider.
+func BenchmarkRequest(b *testing.B) {
+	p := newPlace(b)
+	size := make(chan int, 8)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		size <- len(body)
+		io.WriteString(w, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}]}`)
+	}))
+	defer srv.Close()
+	config := filepath.Join(p.home, "web.toml")
+	os.WriteFile(config, fmt.Appendf(nil, "default_provider = \"web\"\n[providers.models.web]\nkind = \"openai-compatible\"\nmodel = \"m\"\nbase_url = %q\n", srv.URL), 0o600)
+	for b.Loop() {
+		p.run(b, nil, "clawsh", "-n", "hi", "--config", config)
+		n := <-size
+		fmt.Printf("%-44s %7d bytes   aim: under 4000\n", "first request of a default turn", n)
+		b.ReportMetric(float64(n), "bytes")
 	}
 }

@@ -1,0 +1,70 @@
+package process
+
+import (
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// killRounds bounds how often processes that come faster than they can be listed are gone after.
+const killRounds = 100
+
+// killTree kills a process that we have not reaped yet, its group and, where they can be found, its descendants that have
+// left the group. All are stopped before they are killed, so that none can start another one, or lose its parent and with
+// it our trace, meanwhile.
+func killTree(pid int) {
+	syscall.Kill(-pid, syscall.SIGSTOP)
+	var found []int
+	for range killRounds {
+		known := len(found)
+		for _, p := range descendants(pid, nil) {
+			if !slices.Contains(found, p) {
+				syscall.Kill(p, syscall.SIGSTOP)
+				found = append(found, p)
+			}
+		}
+		if len(found) == known {
+			break
+		}
+	}
+	for _, p := range found {
+		syscall.Kill(p, syscall.SIGKILL)
+	}
+	killGroup(pid)
+}
+
+func killGroup(pid int) { syscall.Kill(-pid, syscall.SIGKILL) }
+
+// descendants appends all that descend from the process to seen, parents first.
+func descendants(pid int, seen []int) []int {
+	for _, c := range children(pid) {
+		seen = descendants(c, append(seen, c))
+	}
+	return seen
+}
+
+// killTime is how long KillDescendants tries: more than a kernel needs to end what can be ended.
+const killTime = 2 * time.Second
+
+// KillDescendants kills everything that descends from the process, again and again until nothing is left: a best effort,
+// on Linux only, of at most two seconds. Programs that left their group and whose parents are gone (daemons) are found if
+// pid is our own and we are the one that orphans are given to (Reap).
+//
+// For our own pid that is everything that we have started, stages too; ends are collected here, so that a Wait for one of
+// them fails. Call it when nothing of that is wanted any more.
+func KillDescendants(pid int) {
+	for end := time.Now().Add(killTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		found := descendants(pid, nil)
+		if pid != os.Getpid() {
+			found = slices.DeleteFunc(found, dead) // that one's to collect
+		}
+		if len(found) == 0 {
+			return
+		}
+		for _, p := range found {
+			syscall.Kill(p, syscall.SIGKILL)
+			reap(p)
+		}
+	}
+}

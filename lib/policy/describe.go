@@ -24,9 +24,16 @@ type Description struct {
 
 // Describe returns the policy in force.
 func (p *Policy) Describe() Description {
+	d := p.describe()
+	d.PolicyHash = p.Hash()
+	return d
+}
+
+// describe is the description that the hash is over.
+func (p *Policy) describe() Description {
 	return Description{Autonomy: p.autonomy, Workspace: p.root, WorkspaceOnly: p.workspaceOnly, ForbiddenPaths: list(p.forbidden),
 		ForbiddenCommands: list(p.never), AllowedCommands: list(p.commands), AllowedDomains: list(p.domains), Tools: list(p.tools),
-		Sandbox: "none", PolicyHash: p.hash}
+		Sandbox: "none"}
 }
 
 func list(s []string) []string {

@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"clawsh/lib/config"
 	"clawsh/lib/record"
@@ -83,7 +84,7 @@ type Policy struct {
 	domains       []string
 	tools         []string
 	fs            Resolver
-	hash          string
+	hash          func() string
 }
 
 // New returns the policy of a configuration.
@@ -101,18 +102,25 @@ func New(cfg *config.Config, fs Resolver) (*Policy, error) {
 			p.forbidden = append(p.forbidden, real)
 		}
 	}
-	raw, err := record.Encode(p.Describe())
-	if err != nil {
-		return nil, fmt.Errorf("describe the policy: %w", err)
-	}
-	if p.hash, err = record.Hash(raw); err != nil {
-		return nil, fmt.Errorf("hash the policy: %w", err)
-	}
+	p.hash = sync.OnceValue(p.compute)
 	return p, nil
 }
 
 // Hash is the SHA-256 of the policy's canonical description: two policies with the same hash decide alike.
-func (p *Policy) Hash() string { return p.hash }
+func (p *Policy) Hash() string { return p.hash() }
+
+// compute does not happen before the first call comes: it is a good part of the gate's start. A description is texts and
+// truth values, which always have a canonical form.
+func (p *Policy) compute() string {
+	raw, err := record.Encode(p.describe())
+	if err == nil {
+		raw, err = record.Canonical(raw)
+	}
+	if err != nil {
+		return record.HashBytes([]byte(err.Error()))
+	}
+	return record.HashBytes(raw)
+}
 
 // finding is what a rule says about a call or a part of one, before the autonomy level is applied.
 type finding struct {

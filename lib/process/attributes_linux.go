@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-func stageAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
+func stageAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
 // treeAttributes gives a tool a session and process group of its own, and kills it when we die.
 func treeAttributes() *syscall.SysProcAttr {

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -23,15 +22,12 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "die":
-		stage, err := Start(context.Background(), Spec{Name: "x", Path: argv[0], Args: argv[1:], Env: os.Environ()})
+		stage, err := Start(context.Background(), Spec{Name: "x", Path: argv[0], Args: argv[1:], Env: os.Environ(), Stdout: os.Stdout})
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		out := bufio.NewScanner(stage.Stdout)
-		out.Scan()
-		fmt.Println(out.Text())
-		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		stage.Wait()
 	case "daemon":
 		if err := Reap(); err != nil {
 			fmt.Println(err)

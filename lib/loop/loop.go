@@ -134,6 +134,14 @@ func (l *Loop) set(change func()) {
 
 // Close ends all stages after they have finished what they were given.
 func (l *Loop) Close() {
+	if l.mem != nil {
+		l.mem.closeInput() // it takes the longest to end: it begins while the others do
+	}
+	for _, p := range []*peer{l.llm, l.chain} {
+		if p != nil {
+			p.closeInput()
+		}
+	}
 	for _, p := range []*peer{l.llm, l.chain} {
 		if p != nil {
 			p.stop()

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-func stageAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
+func stageAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
 
 // treeAttributes gives a tool a session and process group of its own, and kills it when we die.
 func treeAttributes() *syscall.SysProcAttr {

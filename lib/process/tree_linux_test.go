@@ -143,11 +143,11 @@ func TestCancelKillsTheTree(t *testing.T) {
 	for i, script := range []string{
 		"echo; sleep %s",
 		"sleep %s & echo; sleep %s",
-		"setsid sleep %s & echo; wait",
-		"setsid sh -c 'setsid sleep %s & wait' & echo; wait",
+		"setsid sh -c 'echo; exec sleep %s' & wait",
+		"setsid sh -c 'setsid sh -c \"echo; exec sleep %s\" & wait' & wait",
 		"(trap '' TERM INT HUP; echo; sleep %s) & wait",
 		"sleep %s & kill -STOP $!; echo; wait",
-		"echo; while :; do setsid sleep %s & sleep 0.001; done", // starts more while it is being killed
+		"while :; do setsid sh -c 'echo; exec sleep %s' & sleep 0.001; done", // starts more while it is being killed
 	} {
 		marker := mark(i)
 		ctx, cancel := context.WithCancelCause(t.Context())

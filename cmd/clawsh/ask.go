@@ -168,6 +168,9 @@ func loadConfig(c *command.Call) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !cfg.Channels.CLI.Enabled {
+		return nil, envelope.Errorf(envelope.ExitConfig, "channel.disabled", "the command line is switched off: channels.cli.enabled is false")
+	}
 	if _, err := os.Stat(cfg.PermitPubPath()); err != nil {
 		return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
 	}

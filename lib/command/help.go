@@ -137,7 +137,7 @@ func (h Help) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "%s: %s\n", h.App, h.Summary)
 	if h.Long != "" {
-		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(h.Long))
+		fmt.Fprintf(w, "\n%s\n", strings.Trim(h.Long, "\n"))
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	var first *CommandHelp

@@ -28,6 +28,7 @@ type executor struct {
 
 func filter() command.Command {
 	return command.Command{
+		Filter:  true,
 		Summary: "run gated tool_call records",
 		Example: `claw-llm <requests.jsonl | claw-gate | claw-exec | claw-receipt | claw-mem`,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"clawsh/lib/command"
@@ -28,6 +29,7 @@ type gate struct {
 
 func filter() command.Command {
 	return command.Command{
+		Filter:  true,
 		Summary: "add a verdict to tool_call records",
 		Example: `claw-llm <requests.jsonl | claw-gate | claw-exec | claw-receipt | claw-mem`,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
@@ -52,7 +54,11 @@ func openGate(c *command.Call) (*gate, error) {
 		return nil, err
 	}
 	if g.signer, err = permit.LoadSigner(cfg.KeysDir()); err != nil {
-		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the permit key: %w", err).WithHint("run: clawsh init")
+		e := envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the permit key: %w", err)
+		if errors.Is(err, fs.ErrNotExist) {
+			e.WithHint("run: clawsh init")
+		}
+		return nil, e
 	}
 	if g.audit, err = durable.OpenLog(cfg.AuditPath(), 0o600); err != nil {
 		return nil, envelope.Errorf(envelope.ExitError, "audit.unavailable", "open the audit log: %w", err)
@@ -165,10 +171,10 @@ func watchEstop(ctx context.Context, home string, cancel context.CancelFunc) fun
 	return func() { close(done) }
 }
 
-// prompt shows the whole call, every byte of it visible.
+// prompt shows the whole call, every byte of it visible. The arguments are JSON, in which a backslash is an escape already.
 func prompt(call record.ToolCall, v record.Verdict) string {
 	return fmt.Sprintf("\nTool request:\n  tool: %s\n  risk: %s\n  reason: %s\n  args: %s\nApprove? [y/N] ",
-		terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason), terminal.Escape(string(call.Args)))
+		terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason), terminal.Sanitize(string(call.Args)))
 }
 
 // report logs the verdict.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -26,6 +27,7 @@ type chat struct {
 func filter() command.Command {
 	s := chat{providers: map[string]provider.Provider{}}
 	return command.Command{
+		Filter:  true,
 		Summary: "answer request records",
 		Example: `echo 'What is a pipe?' | claw-llm | jq -r 'select(.kind=="response").final_text'`,
 		Flags: func(f *pflag.FlagSet) {
@@ -48,7 +50,7 @@ func filter() command.Command {
 func (s *chat) textRequest(text string) ([]byte, error) {
 	return record.Encode(record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"), TS: record.Now(),
 		ConversationID: record.NewID("conv-"), TurnID: record.NewID("turn-"),
-		Messages: []record.Message{{Role: "user", Content: text}}})
+		Messages: []record.Message{{Role: "user", Content: strings.TrimRight(text, "\n")}}})
 }
 
 // provider returns the provider of that name, made on first use.

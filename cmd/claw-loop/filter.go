@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -39,6 +40,7 @@ func filter() command.Command {
 	var o options
 	return command.Command{
 		OwnSignals: true,
+		Filter:     true,
 		Summary:    "answer user records",
 		Example:    `echo 'What files are here?' | claw-loop | jq -r 'select(.kind=="final").content'`,
 		Flags:      o.flags,
@@ -69,7 +71,7 @@ func filter() command.Command {
 
 // textUser makes a user record of a message that was piped as text.
 func textUser(text string) ([]byte, error) {
-	return record.Encode(record.User{V: record.Version, Kind: record.KindUser, ID: record.NewID("msg-"), Content: text})
+	return record.Encode(record.User{V: record.Version, Kind: record.KindUser, ID: record.NewID("msg-"), Content: strings.TrimRight(text, "\n")})
 }
 
 // prepare builds the loop: what it needs to know is asked of the siblings that own it, at the same time as claw-llm and

@@ -58,7 +58,7 @@ const maxPromptBytes = 64 << 10
 func systemPrompt(s string) (string, error) {
 	info, err := os.Stat(s)
 	if err != nil {
-		if strings.Contains(s, "/") && !strings.ContainsAny(s, " \n") {
+		if strings.ContainsAny(s, "/.") && !strings.ContainsAny(s, " \n") {
 			return "", envelope.Errorf(envelope.ExitUsage, "usage", "read the system prompt: %w", err)
 		}
 		return s, nil

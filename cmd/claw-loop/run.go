@@ -74,7 +74,7 @@ func (r *runner) running(cancel context.CancelCauseFunc) {
 }
 
 // sameSignal is the time within which two signals are one: the terminal's, and the same one forwarded by clawsh.
-const sameSignal = 150 * time.Millisecond
+const sameSignal = 40 * time.Millisecond
 
 // signals ends the running turn at the first signal; everything at a second one, at SIGTERM, or if no turn is running.
 func (r *runner) signals() {

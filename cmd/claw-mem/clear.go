@@ -34,10 +34,17 @@ func clearAll() command.Command {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets all conversations for good").WithHint("if you mean it: --yes")
 			}
 			var r clearResult
-			err := opened(c, memory.Options{}, func(cfg *config.Config, s *memory.Store) (err error) {
-				r.Removed, err = s.Clear()
+			err := opened(c, memory.Options{}, func(cfg *config.Config, s *memory.Store) error {
+				all, err := s.Conversations(0)
+				if err == nil {
+					r.Removed = len(all)
+					_, err = s.Clear()
+				}
 				return errors.Join(err, (&memory.Mirror{Dir: filepath.Join(cfg.Home, "agents")}).Clear())
 			})
-			return r, err
+			if err != nil {
+				return nil, err
+			}
+			return r, nil
 		}}
 }

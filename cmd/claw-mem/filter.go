@@ -25,6 +25,7 @@ type keeper struct {
 func filter() command.Command {
 	var k keeper
 	return command.Command{
+		Filter:  true,
 		Summary: "persist records",
 		Example: `claw-llm <requests.jsonl | claw-gate | claw-exec | claw-receipt | claw-mem`,
 		Flags:   func(f *pflag.FlagSet) { f.StringVar(&k.agent, "agent", "", "persist for the agent `ID`") },

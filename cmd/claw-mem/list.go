@@ -21,7 +21,11 @@ type listResult struct {
 func (l listResult) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range l.Conversations {
-		fmt.Fprintf(t, "%s\t%s\t%d turns\t%s\n", terminal.Escape(c.ID), c.UpdatedAt, c.Turns, terminal.Escape(c.Title))
+		turns := fmt.Sprintf("%d turns", c.Turns)
+		if c.Turns == 1 {
+			turns = "1 turn"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", terminal.Escape(c.ID), c.UpdatedAt, turns, terminal.Escape(c.Title))
 	}
 	if len(l.Conversations) == 0 {
 		fmt.Fprintln(t, "no conversations yet")

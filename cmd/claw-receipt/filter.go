@@ -12,6 +12,7 @@ import (
 
 func filter() command.Command {
 	return command.Command{
+		Filter:  true,
 		Summary: "write a receipt for each tool_result record",
 		Example: `claw-llm <requests.jsonl | claw-gate | claw-exec | claw-receipt | claw-mem`,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {

@@ -35,6 +35,21 @@ func reading(c *command.Call, use func(path string, r io.Reader) error) error {
 	return use(cfg.Receipts.Path, f)
 }
 
+// missing refuses to call a log intact that is gone: where the gate has decided about calls, there must be receipts.
+func missing(c *command.Call) error {
+	cfg, err := c.Config()
+	if err != nil {
+		return err
+	}
+	_, err = os.Stat(cfg.Receipts.Path)
+	audit, auditErr := os.Stat(cfg.AuditPath())
+	if errors.Is(err, fs.ErrNotExist) && auditErr == nil && audit.Size() > 0 {
+		return envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s, but the gate has decided about calls", cfg.Receipts.Path).
+			WithHint("compare with %s", cfg.AuditPath())
+	}
+	return nil
+}
+
 type verifyResult struct {
 	Log string `json:"log"`
 	receipt.Report
@@ -60,6 +75,9 @@ func verify() command.Command {
 		Example: "claw-receipt verify",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			var v verifyResult
+			if err := missing(c); err != nil {
+				return nil, err
+			}
 			err := reading(c, func(path string, r io.Reader) (err error) {
 				v.Log = path
 				v.Report, err = receipt.Verify(r)
@@ -77,7 +95,8 @@ func verify() command.Command {
 }
 
 type listResult struct {
-	Receipts []receipt.Receipt `json:"receipts"`
+	Receipts   []receipt.Receipt `json:"receipts"`
+	Unreadable int               `json:"unreadable"`
 }
 
 func (l listResult) WriteText(w io.Writer) error {
@@ -85,8 +104,11 @@ func (l listResult) WriteText(w io.Writer) error {
 	for _, r := range l.Receipts {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.Timestamp, terminal.Escape(r.ID), r.Status, r.Risk, terminal.Escape(r.Tool))
 	}
-	if len(l.Receipts) == 0 {
+	if len(l.Receipts) == 0 && l.Unreadable == 0 {
 		fmt.Fprintln(t, "no receipts yet")
+	}
+	if l.Unreadable > 0 {
+		fmt.Fprintf(t, "%d lines are no receipts: run claw-receipt verify\n", l.Unreadable)
 	}
 	return t.Flush()
 }
@@ -103,7 +125,7 @@ func list() command.Command {
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			var l listResult
 			err := reading(c, func(_ string, r io.Reader) (err error) {
-				l.Receipts, err = receipt.List(r, f)
+				l.Receipts, l.Unreadable, err = receipt.List(r, f)
 				return err
 			})
 			if err != nil {

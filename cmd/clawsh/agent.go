@@ -33,7 +33,7 @@ func agent() command.Command {
 		Example: "clawsh agent\nclawsh agent -m \"What files are in this project?\"",
 		Flags:   o.flags,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
-			if err := o.check(); err != nil {
+			if err := o.check(c); err != nil {
 				return nil, err
 			}
 			if o.message != "" {

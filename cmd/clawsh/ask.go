@@ -6,12 +6,14 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
+	"clawsh/lib/record"
 	"clawsh/lib/terminal"
 )
 
@@ -65,7 +67,10 @@ func (o *askOptions) loopArgs(c *command.Call, stream bool) []string {
 }
 
 // check refuses what cannot be meant.
-func (o *askOptions) check() error {
+func (o *askOptions) check(c *command.Call) error {
+	if c.Changed("conversation") && o.conversation == "" {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--conversation is empty").WithHint("clawsh memory list shows the ids")
+	}
 	if o.latest && o.conversation != "" {
 		return envelope.Errorf(envelope.ExitUsage, "usage", "-c and --conversation exclude each other")
 	}
@@ -83,7 +88,7 @@ func ask() command.Command {
 		Example: "clawsh \"What files are in this project?\"\ncat error.log | clawsh -m \"Which service is failing?\"",
 		Flags:   o.flags,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
-			if err := o.check(); err != nil {
+			if err := o.check(c); err != nil {
 				return nil, err
 			}
 			if o.message == "" && len(c.Args) == 0 && stdinIsTerminal() {
@@ -118,6 +123,9 @@ func (o *askOptions) input(c *command.Call) (string, error) {
 		parts = append(parts, piped)
 	}
 	message := strings.TrimSpace(strings.Join(parts, "\n\n"))
+	if !utf8.ValidString(message) {
+		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is not UTF-8 text")
+	}
 	if message == "" {
 		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is empty").WithHint(`clawsh "message"`)
 	}
@@ -159,7 +167,11 @@ func answer(ctx context.Context, c *command.Call, o *askOptions, message string)
 	if err := s.close(); err != nil {
 		return nil, err
 	}
-	return turnResult{Final: final, shown: ch.shown(final)}, turnError(final)
+	err = turnError(final)
+	if code := int(s.ended.Load()); code != 0 && final.StopReason == record.StopCancelled {
+		err = &envelope.Error{Code: final.ErrorCode, Message: final.Error, Exit: code}
+	}
+	return turnResult{Final: final, shown: ch.shown(final)}, err
 }
 
 // loadConfig loads the configuration and insists on a home that init has made.

@@ -12,6 +12,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/durable"
+	"clawsh/lib/envelope"
 	"clawsh/lib/record"
 )
 
@@ -47,8 +48,9 @@ func estop() command.Command {
 				}
 				return estopResult{false, path}, nil
 			}
-			if err := os.MkdirAll(p.Home, 0o700); err != nil {
-				return nil, fmt.Errorf("emergency stop: %w", err)
+			if _, err := os.Stat(p.Home); errors.Is(err, fs.ErrNotExist) {
+				return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "emergency stop: there is no clawsh home %s", p.Home).
+					WithHint("set CLAWSH_HOME to the home whose tools you mean")
 			}
 			if err := durable.Replace(path, []byte(record.Now()+"\n"), 0o600); err != nil {
 				return nil, fmt.Errorf("emergency stop: %w", err)

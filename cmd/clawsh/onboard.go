@@ -121,10 +121,14 @@ func (o *onboardOptions) settings() []config.Setting {
 	set = append(set, config.Setting{Key: "default_provider", Value: "openai_compatible"}, config.Setting{Key: "default_model", Value: o.model},
 		config.Setting{Key: provider + "kind", Value: o.kind}, config.Setting{Key: provider + "base_url", Value: o.baseURL},
 		config.Setting{Key: provider + "model", Value: o.model})
-	if o.keyEnv == "-" {
-		o.keyEnv = ""
+	switch o.keyEnv {
+	case "": // not said: what is there stays
+	case "-":
+		set = append(set, config.Setting{Key: provider + "api_key_env", Value: ""})
+	default:
+		set = append(set, config.Setting{Key: provider + "api_key_env", Value: o.keyEnv})
 	}
-	return append(set, config.Setting{Key: provider + "api_key_env", Value: o.keyEnv})
+	return set
 }
 
 // apply writes the answers, if the result is valid, and tests the provider.
@@ -161,7 +165,7 @@ func (r onboardResult) test(ctx context.Context, c *command.Call, cfg *config.Co
 	}
 	s := loop.NewSiblings(cfg, c.Environ, os.Stderr)
 	if err := s.QueryWithSecrets(ctx, &report, "claw-llm", "test", r.Provider); err != nil {
-		return r, fmt.Errorf("the configuration is written, but the provider does not answer: %w", err)
+		return nil, fmt.Errorf("the configuration is written, but the provider does not answer: %w", err)
 	}
 	r.Tested, r.Answer = true, report.Text
 	return r, nil

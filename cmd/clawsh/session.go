@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"clawsh/lib/command"
@@ -25,6 +26,7 @@ type session struct {
 	stage   *process.Stage
 	out     *bufio.Reader
 	id      string
+	ended   atomic.Int32 // the exit code of the last signal
 	done    chan struct{}
 }
 
@@ -137,6 +139,7 @@ func (s *session) forwardSignals() {
 		case <-s.done:
 			return
 		case sig := <-s.call.Signals:
+			s.ended.Store(int32(sig.ExitCode()))
 			s.stage.Signal(sig.Signal)
 		}
 	}

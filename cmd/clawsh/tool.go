@@ -85,6 +85,9 @@ func readArgs(c *command.Call, args string) (record.Raw, error) {
 
 func toolError(r record.ToolResult) error {
 	switch {
+	case r.Status == record.StatusDenied && r.Verdict != nil && r.Verdict.Rule == "args.invalid":
+		return envelope.Errorf(envelope.ExitError, "args.invalid", "%s: %s", terminal.Escape(r.Tool), r.Verdict.Reason).
+			WithHint("clawsh tool show %s", terminal.Escape(r.Tool))
 	case r.Status == record.StatusDenied:
 		return envelope.Errorf(envelope.ExitDenied, "denied", "%s: %s", terminal.Escape(r.Tool), strings.TrimSpace(r.Error))
 	case !r.Success:

@@ -52,6 +52,8 @@ type Command struct {
 	Hidden bool
 	// HandOver commands belong to another program, which gets all arguments as they are.
 	HandOver bool
+	// Filter commands write records, not an answer: --jq is not for them, jq goes behind the pipe.
+	Filter bool
 	// OwnSignals commands take SIGINT and SIGTERM from Call.Signals; for others they cancel the context.
 	OwnSignals bool
 	// Flags declares the command's own flags.

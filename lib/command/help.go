@@ -42,6 +42,7 @@ type FlagHelp struct {
 	Type      string `json:"type"`
 	Default   string `json:"default,omitzero"`
 	Usage     string `json:"usage"`
+	value     string
 }
 
 func helpCommand(p *program) Command {
@@ -123,8 +124,8 @@ func describe(app string, c Command) CommandHelp {
 	}
 	flagSet(c).VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			_, usage := pflag.UnquoteUsage(f)
-			d.Flags = append(d.Flags, FlagHelp{f.Name, f.Shorthand, f.Value.Type(), f.DefValue, usage})
+			value, usage := pflag.UnquoteUsage(f)
+			d.Flags = append(d.Flags, FlagHelp{f.Name, f.Shorthand, f.Value.Type(), f.DefValue, usage, value})
 		}
 	})
 	return d
@@ -179,7 +180,7 @@ func (c CommandHelp) writeFlags(w io.Writer) {
 		if f.Shorthand != "" {
 			short = "-" + f.Shorthand + ", "
 		}
-		fmt.Fprintf(t, "  %s--%s\t%s\n", short, f.Name, f.Usage)
+		fmt.Fprintf(t, "  %s--%s\t%s\n", short, strings.TrimSpace(f.Name+" "+f.value), f.Usage)
 	}
 	t.Flush()
 }

@@ -42,6 +42,7 @@ type program struct {
 	format         string
 	global         Global
 	command        string // the name for the envelope
+	words          string // what was typed to get there
 	root           *tree
 }
 

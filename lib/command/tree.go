@@ -54,7 +54,6 @@ func (p *program) build(ctx context.Context) *tree {
 	t := &tree{Command: &cobra.Command{Use: p.Name}}
 	t.SilenceErrors, t.SilenceUsage = true, true
 	t.CompletionOptions.DisableDefaultCmd = true
-	t.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
 	t.SetOut(p.stdout)
 	t.SetErr(p.stderr)
 	g := t.PersistentFlags()
@@ -65,6 +64,7 @@ func (p *program) build(ctx context.Context) *tree {
 	for _, c := range commands {
 		p.attach(ctx, t, c)
 	}
+	t.SetHelpCommand(p.child(t, t.Command, "help", "help"))
 	t.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		p.named(nameOf(cmd))
 		t.ran, t.res = true, helpFor(p, nameOf(cmd))
@@ -142,6 +142,10 @@ func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args [
 		if err := checkJQ(p.global.JQ); err != nil {
 			return nil, err
 		}
+		if c.Filter {
+			return nil, envelope.Errorf(envelope.ExitUsage, "usage", "%s writes records: --jq is for commands that answer", strings.TrimSpace(p.Name+" "+c.Name)).
+				WithHint("put jq behind it: … | %s | jq …", strings.TrimSpace(p.Name+" "+c.Name))
+		}
 	}
 	if !c.HandOver && (len(args) < c.Min || c.Max >= 0 && len(args) > c.Max) {
 		return nil, p.argumentError(c, args)
@@ -160,8 +164,11 @@ func (p *program) argumentError(c Command, args []string) error {
 	what := "needs " + c.Args
 	if len(args) > 0 && c.Max >= 0 && len(args) > c.Max {
 		what = fmt.Sprintf("takes no argument %q", terminal.Escape(args[c.Max]))
-		if c.Name == "" && c.Max == 0 {
+		if c.Name == "" && (c.Max == 0 || Nearest(args[0], p.names(), 1) != "") {
 			return p.unknownCommand(args[0])
+		}
+		if c.Name == "" {
+			return envelope.Errorf(envelope.ExitUsage, "usage", "%s takes one argument, not %d", p.Name, len(args)).WithHint("quote a message: %s \"…\"", p.Name)
 		}
 	}
 	return envelope.Errorf(envelope.ExitUsage, "usage", "%s %s", strings.TrimSpace(p.Name+" "+c.Name), what).
@@ -190,14 +197,12 @@ func (p *program) names() []string {
 func (p *program) usageError(args []string, err error) error {
 	msg, _, _ := strings.Cut(err.Error(), "\n")
 	return envelope.Errorf(envelope.ExitUsage, "usage", "%s", terminal.Escape(msg)).
-		WithHint("see %s --help", strings.TrimSpace(p.Name+" "+strings.TrimPrefix(p.commandWords(), p.Name)))
+		WithHint("see %s --help", strings.TrimSpace(p.Name+" "+p.words))
 }
-
-func (p *program) commandWords() string { return p.command }
 
 // named sets the name under which the envelope reports.
 func (p *program) named(name string) {
-	p.command = name
+	p.command, p.words = name, name
 	for _, c := range p.Commands {
 		if c.Name == name && c.Envelope != "" {
 			p.command = c.Envelope

@@ -167,23 +167,20 @@ func syntaxMessage(err error) string {
 	return string(out)
 }
 
-// decode fills f. Type errors stop the decoder at the first one; the rest is found once that is mended.
+// decode fills f. The decoder stops at a value of the wrong type, so such values are noted, blanked out, and the rest is
+// decoded again: all errors are reported in one pass.
 func decode(data []byte, f *file, problems *Problems) {
 	models := f.Providers.Models
 	f.Providers.Models = nil
-	d := toml.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	err := d.Decode(f)
-	var strict *toml.StrictMissingError
-	var single *toml.DecodeError
-	switch {
-	case errors.As(err, &strict): // unknown keys are reported by the validator, which knows their case, too
-	case errors.As(err, &single):
-		line, column := single.Position()
-		problems.List = append(problems.List, Problem{Line: line, Column: column, Key: strings.Join(single.Key(), "."),
-			Message: typeMessage(single)})
-	case err != nil:
-		problems.List = append(problems.List, Problem{Line: 1, Column: 1, Message: "it cannot be read as TOML"})
+	for range 100 {
+		key, bad := decodeOnce(data, f, problems)
+		if !bad {
+			break
+		}
+		var ok bool
+		if data, ok = blank(data, key); !ok {
+			break
+		}
 	}
 	for name, m := range models {
 		if _, ok := f.Providers.Models[name]; !ok {
@@ -195,13 +192,55 @@ func decode(data []byte, f *file, problems *Problems) {
 	}
 }
 
+// decodeOnce decodes up to the first value of the wrong type, and returns its key.
+func decodeOnce(data []byte, f *file, problems *Problems) (key string, bad bool) {
+	d := toml.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(f)
+	var strict *toml.StrictMissingError
+	var single *toml.DecodeError
+	switch {
+	case errors.As(err, &strict): // unknown keys are reported by the validator, which knows their case, too
+	case errors.As(err, &single):
+		line, column := single.Position()
+		key = strings.Join(single.Key(), ".")
+		problems.List = append(problems.List, Problem{Line: line, Column: column, Key: key, Message: typeMessage(single)})
+		return key, true
+	case err != nil:
+		problems.List = append(problems.List, Problem{Line: 1, Column: 1, Message: "it cannot be read as TOML"})
+	}
+	return "", false
+}
+
+// blank replaces a key and its value by blanks, so that everything else keeps its place.
+func blank(data []byte, key string) ([]byte, bool) {
+	table, name := "", key
+	if i := strings.LastIndex(key, "."); i >= 0 {
+		table, name = key[:i], key[i+1:]
+	}
+	p := locate(data, table, name)
+	if !p.found {
+		return data, false
+	}
+	out := bytes.Clone(data)
+	for i := bytes.LastIndexByte(data[:p.valueFrom], '\n') + 1; i < p.valueTo; i++ {
+		if out[i] != '\n' {
+			out[i] = ' '
+		}
+	}
+	return out, true
+}
+
 // typeMessage says that a value has the wrong type, without the decoder's Go types and without the value.
 func typeMessage(err *toml.DecodeError) string {
 	text := err.Error()
-	for word, want := range map[string]string{"bool": "want true or false", "int": "want a whole number", "float": "want a number",
-		"string": "want a text in quotes", "[]": "want a list", "struct": "want a table", "map": "want a table"} {
-		if _, after, ok := strings.Cut(text, "into"); ok && strings.Contains(after, word) {
-			return want
+	if _, into, ok := strings.Cut(text, "type "); ok {
+		text = "into " + into
+	}
+	for _, w := range [][2]string{{"[]", "want a list"}, {"map", "want a table"}, {"struct", "want a table"}, {"bool", "want true or false"},
+		{"int", "want a whole number"}, {"float", "want a number"}, {"string", "want a text in quotes"}, {"config.", "want a table"}} {
+		if _, after, ok := strings.Cut(text, "into"); ok && strings.Contains(after, w[0]) {
+			return w[1]
 		}
 	}
 	if strings.Contains(text, "already") || strings.Contains(text, "duplicate") || strings.Contains(text, "redefin") {

@@ -24,6 +24,9 @@ func ExitCode(f record.Final) int {
 	case record.StopCancelled:
 		return envelope.ExitInterrupted
 	case record.StopProviderError:
+		if f.ErrorCode == "provider.config" {
+			return envelope.ExitConfig
+		}
 		return envelope.ExitProvider
 	}
 	return envelope.ExitError

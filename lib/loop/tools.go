@@ -87,6 +87,9 @@ func (t *turn) note(r record.ToolResult) {
 		d := record.Denial{ID: r.ID, Tool: r.Tool, Reason: r.Error}
 		if v := r.Verdict; v != nil {
 			d.Rule, d.Reason, d.Approval = v.Rule, v.Reason, v.Approval
+			if v.Decision == record.Allow {
+				d.Rule, d.Reason = "exec.refused", r.Error // the gate said yes, claw-exec did not
+			}
 		}
 		t.final.Denials = append(t.final.Denials, d)
 	}

@@ -32,7 +32,7 @@ func Create(dir string) (made bool, err error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		seed := make([]byte, ed25519.SeedSize)
 		rand.Read(seed)
-		made, err = place(path, keyLabel, seed, 0o600)
+		made, err = place(path, keyLabel, seed, 0o600, os.Link)
 		if err != nil {
 			return false, fmt.Errorf("create the permit key: %w", err)
 		}
@@ -42,18 +42,19 @@ func Create(dir string) (made bool, err error) {
 		return false, err
 	}
 	pub := s.key.Public().(ed25519.PublicKey)
-	if _, err := place(filepath.Join(dir, "permit.pub"), pubLabel, pub, 0o644); err != nil {
+	path = filepath.Join(dir, "permit.pub")
+	if v, err := LoadVerifier(path); err == nil && v.key.Equal(pub) {
+		return made, nil
+	}
+	// missing, damaged, or of a key that is gone: the private key decides, and no permit outlives a minute
+	if _, err := place(path, pubLabel, pub, 0o644, os.Rename); err != nil {
 		return made, fmt.Errorf("create the public permit key: %w", err)
 	}
-	v, err := LoadVerifier(filepath.Join(dir, "permit.pub"))
-	if err == nil && !v.key.Equal(pub) {
-		err = fmt.Errorf("%s does not belong to permit.key: remove it and run clawsh init", filepath.Join(dir, "permit.pub"))
-	}
-	return made, err
+	return made, nil
 }
 
-// place writes a labelled key under its name, whole and synced, unless the name is taken.
-func place(path, label string, key []byte, mode fs.FileMode) (bool, error) {
+// place writes a labelled key whole and synced, and gives it its name: by linking, unless the name is taken, or by renaming.
+func place(path, label string, key []byte, mode fs.FileMode, name func(from, to string) error) (bool, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-")
 	if err != nil {
 		return false, err
@@ -63,7 +64,7 @@ func place(path, label string, key []byte, mode fs.FileMode) (bool, error) {
 	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return false, err
 	}
-	err = os.Link(f.Name(), path)
+	err = name(f.Name(), path)
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	}

@@ -91,6 +91,10 @@ func TestKeysThatAreRefused(t *testing.T) {
 	if _, err := Create(dir); err != nil {
 		t.Errorf("the public key was not repaired: %v", err)
 	}
+	os.WriteFile(dir+"/permit.pub", []byte("damaged"), 0o644)
+	if _, err := Create(dir); err != nil {
+		t.Errorf("the damaged public key was not repaired: %v", err)
+	}
 	os.Chmod(key, 0o640)
 	if _, err := LoadSigner(dir); err == nil {
 		t.Error("a key that others can read")

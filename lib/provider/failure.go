@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ func (e errIdle) Error() string { return fmt.Sprintf("nothing came for %s", e.af
 
 // fail makes an error of this provider, rid of the key.
 func (a *attempt) fail(code string, retryable bool, err error) *Error {
-	return &Error{Provider: a.name, Code: code, Message: a.scrub(printable(err.Error())), Retryable: retryable, Err: err, streamed: a.streamed}
+	return &Error{Provider: a.name, Code: code, Message: a.scrub(printable(err.Error())), Retryable: retryable, Err: err, streamed: a.streamed, retryAfter: -1}
 }
 
 func (a *attempt) cancelled(ctx context.Context) *Error {
@@ -49,7 +50,13 @@ func (a *attempt) transport(ctx context.Context, err error) *Error {
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return a.fail(CodeTimeout, true, err)
 	}
-	return a.fail(CodeNetwork, true, err)
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err // its address may be long, and the provider is named already
+	}
+	e := a.fail(CodeNetwork, true, err)
+	e.Hint = "is the server running, and is base_url right?"
+	return e
 }
 
 // status explains an answer that is not 200, quoting the beginning of what the server says.

@@ -288,7 +288,7 @@ func builtin(req *record.Request) *step {
 		return say("This is clawsh's built-in mock model. I tried to list the files, but: %s", last.Content)
 	}
 	if last.Role == "tool" {
-		return say("This is clawsh's built-in mock model. The workspace holds:\n%s", strings.TrimSpace(last.Content))
+		return say("This is clawsh's built-in mock model. The workspace holds:\n%s", strings.Trim(last.Content, "\n"))
 	}
 	for _, t := range req.Tools {
 		for _, word := range aboutFiles {

@@ -156,6 +156,9 @@ func isHash(s string) bool {
 // parse reads one line strictly: exactly the fields of a receipt, each a text, in any order.
 func parse(line []byte) (Receipt, error) {
 	var r Receipt
+	if len(line) == 0 || line[0] != '{' || line[len(line)-1] != '}' {
+		return r, errors.New("it does not begin and end with a brace")
+	}
 	if err := record.Decode(line, &r); err != nil {
 		return r, err
 	}

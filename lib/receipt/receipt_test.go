@@ -202,10 +202,10 @@ func TestManyWriters(t *testing.T) {
 func TestListAndFind(t *testing.T) {
 	_, lines := chain(t, 9)
 	log := bytes.Join(lines, nil)
-	if got, err := List(bytes.NewReader(log), Filter{Limit: 2}); err != nil || len(got) != 2 || got[1].PreviousHash != got[0].ReceiptHash {
+	if got, _, err := List(bytes.NewReader(log), Filter{Limit: 2}); err != nil || len(got) != 2 || got[1].PreviousHash != got[0].ReceiptHash {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, _ := List(bytes.NewReader(log), Filter{Status: "denied"}); len(got) != 0 {
+	if got, bad, _ := List(bytes.NewReader(append([]byte("x\n"), log...)), Filter{Status: "denied"}); len(got) != 0 || bad != 1 {
 		t.Errorf("%+v", got)
 	}
 	r, _ := parse(bytes.TrimSuffix(lines[4], []byte("\n")))

@@ -111,13 +111,17 @@ func (f Filter) match(r Receipt) bool {
 		(f.Status == "" || f.Status == r.Status)
 }
 
-// List returns the last Limit receipts (0: all) that match, oldest first. Lines that are no receipts are skipped: Verify
-// reports them.
-func List(r io.Reader, f Filter) ([]Receipt, error) {
-	out := []Receipt{}
-	err := each(r, func(line []byte) error {
+// List returns the last Limit receipts (0: all) that match, oldest first, and how many lines are no receipts. It does not
+// check the chain: Verify does.
+func List(r io.Reader, f Filter) (out []Receipt, unreadable int, err error) {
+	out = []Receipt{}
+	err = each(r, func(line []byte) error {
 		var x Receipt
-		if record.Decode(line, &x) == nil && f.match(x) {
+		if record.Decode(line, &x) != nil {
+			unreadable++
+			return nil
+		}
+		if f.match(x) {
 			out = append(out, x)
 			if f.Limit > 0 && len(out) >= 2*f.Limit {
 				out = append(out[:0], out[len(out)-f.Limit:]...)
@@ -128,7 +132,7 @@ func List(r io.Reader, f Filter) ([]Receipt, error) {
 	if f.Limit > 0 && len(out) > f.Limit {
 		out = out[len(out)-f.Limit:]
 	}
-	return out, err
+	return out, unreadable, err
 }
 
 // Find returns the receipt with this id, or the only one whose id starts like it, and its number.

@@ -17,6 +17,9 @@ import (
 func Filter(ctx context.Context, c *command.Call, s Stage) (command.Result, error) {
 	s.Name = c.App
 	if dir := c.Getenv("CLAWSH_TRACE"); dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make the directory for traces (CLAWSH_TRACE): %w", err)
+		}
 		f, err := os.OpenFile(filepath.Join(dir, c.App+".jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("open the trace (CLAWSH_TRACE): %w", err)

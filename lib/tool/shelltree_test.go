@@ -109,7 +109,7 @@ func TestShellExclusiveKillsDaemons(t *testing.T) {
 	must(t, process.Reap())
 	env := testEnv(t)
 	env.Exclusive = true
-	r := sh(t, env, `setsid -f sh -c 'echo $$ > pid1; exec sleep 100' > /dev/null 2>&1; while ! test -s pid1; do sleep 0.01; done`)
+	r := sh(t, env, `/bin/sh -c 'setsid sh -c "echo \$\$ > pid1; exec sleep 100" >/dev/null 2>&1 & while ! test -s pid1; do sleep 0.01; done'`)
 	if !r.Success {
 		t.Errorf("%+v", r)
 	}

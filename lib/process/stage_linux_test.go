@@ -50,25 +50,27 @@ func TestStage(t *testing.T) {
 }
 
 func TestStopIsGentleFirst(t *testing.T) {
-	for script, want := range map[string]string{
-		"cat; exit 3": "x: exit status 3",
-		"exit 0":      "x: exit status 0",
-		"trap 'exit 4' TERM; echo; while :; do read -t 0.01 x; done </dev/zero": "x: exit status 4",
-		"trap '' TERM; echo; while :; do read -t 0.01 x; done </dev/zero":       "x: killed by signal 9",
+	if _, err := os.Stat("/bin/bash"); err != nil {
+		t.Skip("no bash")
+	}
+	for _, c := range []struct {
+		script string
+		grace  time.Duration
+		want   string
+	}{
+		{"echo; cat; exit 3", limit, "x: exit status 3"},
+		{"echo; exit 0", limit, "x: exit status 0"},
+		{"trap 'exit 4' TERM; echo; while :; do read -t 0.01 x; done </dev/zero", time.Second, "x: exit status 4"},
+		{"trap '' TERM; echo; while :; do read -t 0.01 x; done </dev/zero", 50 * time.Millisecond, "x: killed by signal 9 (killed)"},
 	} {
-		if _, err := os.Stat("/bin/bash"); err != nil {
-			t.Skip("no bash")
-		}
-		s, err := Start(t.Context(), Spec{Name: "x", Path: "/bin/bash", Args: []string{"-c", script}})
+		s, err := Start(t.Context(), Spec{Name: "x", Path: "/bin/bash", Args: []string{"-c", c.script}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasPrefix(script, "trap") {
-			s.Stdout.Read(make([]byte, 1))
-		}
-		s.Stop(100 * time.Millisecond)
-		if !strings.Contains(s.Describe(), want) {
-			t.Errorf("%s: %s, want %s", script, s.Describe(), want)
+		s.Stdout.Read(make([]byte, 1)) // its trap is set
+		s.Stop(c.grace)
+		if s.Describe() != c.want {
+			t.Errorf("%s: %s, want %s", c.script, s.Describe(), c.want)
 		}
 	}
 }

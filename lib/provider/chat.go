@@ -1,16 +1,16 @@
 package provider
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"clawsh/lib/config"
@@ -22,12 +22,16 @@ const (
 	defaultTimeout     = 120 * time.Second
 	defaultIdleTimeout = 60 * time.Second
 	defaultRetries     = 2
+	defaultMaxBytes    = 1 << 20
+	dialTimeout        = 10 * time.Second
+	maxHeaderBytes     = 64 << 10
 )
 
 // chat is a server with an OpenAI-compatible /chat/completions endpoint.
 type chat struct {
 	name, url, keyEnv, model string
-	local                    bool
+	local                    bool // base_url is on this machine
+	plain                    bool // base_url is http
 	timeout, idle            time.Duration
 	retries, maxBytes        int
 	temperature              *float64
@@ -40,168 +44,128 @@ type chat struct {
 
 func newChat(cfg *config.Config, name string, p config.Provider, o Options) (Provider, error) {
 	u, err := url.Parse(p.BaseURL)
-	if err != nil || u.Host == "" {
-		return nil, &Error{Provider: name, Code: CodeConfig, Message: "base_url is no URL"}
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return nil, &Error{Provider: name, Code: CodeConfig, Message: "base_url is no http or https URL that can be used",
+			Hint: "such as http://localhost:1234/v1, without user or password"}
 	}
-	c := &chat{name: name, url: strings.TrimSuffix(p.BaseURL, "/") + "/chat/completions", keyEnv: p.APIKeyEnv, model: p.Model,
-		local: loopback(u.Hostname()), timeout: seconds(p.TimeoutS, defaultTimeout), idle: seconds(p.IdleTimeoutS, defaultIdleTimeout),
-		retries: defaultRetries, maxBytes: cfg.Limits.MaxResponseBytes, temperature: p.Temperature, maxTokens: p.MaxOutputTokens,
-		getenv: o.Getenv, log: o.Log, wait: o.wait}
+	c := &chat{name: name, url: strings.TrimRight(p.BaseURL, "/") + "/chat/completions", keyEnv: p.APIKeyEnv, model: p.Model,
+		local: loopback(u.Hostname()), plain: u.Scheme == "http", timeout: seconds(p.TimeoutS, defaultTimeout),
+		idle: seconds(p.IdleTimeoutS, defaultIdleTimeout), retries: defaultRetries, maxBytes: maxBytes(cfg), temperature: p.Temperature,
+		maxTokens: p.MaxOutputTokens, getenv: o.Getenv, log: o.Log, wait: o.wait}
 	if p.MaxRetries != nil {
 		c.retries = *p.MaxRetries
 	}
-	rt := o.HTTP
-	if rt == nil {
-		rt = &http.Transport{DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second,
-			MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second}
+	if o.HTTP == nil {
+		o.HTTP = transport(c.local)
 	}
-	// a redirect would carry the key to wherever it points
-	c.http = &http.Client{Transport: rt, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if u.Scheme == "http" && !c.local && p.APIKeyEnv != "" && o.Getenv(p.APIKeyEnv) != "" {
-		return nil, &Error{Provider: name, Code: CodeConfig, Message: "base_url is plain http and not on this machine: the key would cross the network readable",
-			Hint: "use https, or remove api_key_env"}
+	// A redirect would carry the key to wherever it points.
+	c.http = &http.Client{Transport: o.HTTP, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if _, err := c.key(); err != nil && err.Code == CodeConfig {
+		return nil, err
 	}
 	return c, nil
 }
 
+// transport connects directly: a proxy that the environment names would see what is asked.
+func transport(local bool) http.RoundTripper {
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	if local {
+		dialer.Control = onlyLoopback
+	}
+	return &http.Transport{Proxy: nil, DialContext: dialer.DialContext, TLSHandshakeTimeout: dialTimeout, ForceAttemptHTTP2: true,
+		MaxResponseHeaderBytes: maxHeaderBytes, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 4}
+}
+
+// onlyLoopback holds a name such as localhost, for which plain http is good enough, to what it says.
+func onlyLoopback(_, address string, _ syscall.RawConn) error {
+	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Unmap().IsLoopback() {
+		return nil
+	}
+	return errors.New("the name stands for this machine, but its address is another one")
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
 func seconds(s float64, preset time.Duration) time.Duration {
-	if s == 0 {
+	if s <= 0 {
 		return preset
 	}
 	return time.Duration(s * float64(time.Second))
 }
 
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+func maxBytes(cfg *config.Config) int {
+	if cfg.Limits.MaxResponseBytes <= 0 {
+		return defaultMaxBytes
+	}
+	return cfg.Limits.MaxResponseBytes
 }
 
+// Name implements Provider.
 func (c *chat) Name() string { return c.name }
 
+// Kind implements Provider.
 func (c *chat) Kind() string { return "openai-compatible" }
 
+// Capabilities implements Provider.
 func (c *chat) Capabilities() Capabilities { return Capabilities{Streaming: true, Tools: true} }
 
-// key reads the key, which only a server on this machine may do without.
-func (c *chat) key() (string, error) {
+// key reads the key, without which only a server on this machine is asked.
+func (c *chat) key() (secret, *Error) {
 	if c.keyEnv == "" {
 		return "", nil
 	}
 	key := strings.TrimSpace(c.getenv(c.keyEnv))
-	if key == "" && !c.local {
+	switch {
+	case key == "" && !c.local:
 		return "", &Error{Provider: c.name, Code: CodeAuth, Message: "the environment variable " + c.keyEnv + " is not set",
-			Hint: "export " + c.keyEnv + "=… before you start clawsh"}
+			Hint: "set " + c.keyEnv + " to the key before you start clawsh"}
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", &Error{Provider: c.name, Code: CodeAuth, Message: "the value of " + c.keyEnv + " cannot be a key: it holds characters that no header may",
+			Hint: "is there a line break or a typographic quote in " + c.keyEnv + "?"}
+	case key != "" && c.plain && !c.local:
+		return "", &Error{Provider: c.name, Code: CodeConfig, Message: "base_url is plain http and not on this machine: the key would cross the network readable",
+			Hint: "use https, or remove api_key_env"}
 	}
-	return key, nil
+	return secret(key), nil
 }
 
-// Chat implements Provider. It tries again on 429, 5xx and network errors, but not once a part of the answer was passed on.
+// Chat implements Provider.
 func (c *chat) Chat(ctx context.Context, req *record.Request, onDelta func(string) error) (*record.Response, error) {
-	key, err := c.key()
-	if err != nil {
-		return nil, err
+	key, e := c.key()
+	if e != nil {
+		return nil, e
 	}
-	body, err := c.request(req, onDelta != nil)
+	q := c.question(req, onDelta != nil)
+	body, err := record.Encode(q)
 	if err != nil {
 		return nil, &Error{Provider: c.name, Code: CodeBadRequest, Message: "encode the request: " + err.Error(), Err: err}
 	}
 	for try := 0; ; try++ {
-		a := &attempt{chat: c, key: key, onDelta: onDelta}
+		a := &attempt{chat: c, key: key, model: q.Model, onDelta: onDelta}
 		resp, err := a.run(ctx, body)
-		var e *Error
-		if err == nil || !errors.As(err, &e) || !e.Retryable || e.streamed || try >= c.retries || ctx.Err() != nil {
-			return resp, err
+		if err == nil {
+			return resp, nil
+		}
+		if !errors.As(err, &e) || !e.again() || try >= c.retries || ctx.Err() != nil {
+			return nil, tried(err, try+1)
 		}
 		pause := backoff(try, e.retryAfter)
-		c.log.Warn("provider retry", "event", "provider_retry", "provider", c.name, "code", e.Code, "status", e.Status, "wait_ms", pause.Milliseconds())
+		c.log.Warn("provider retry", "event", "provider_retry", "provider", c.name, "attempt", try+1, "code", e.Code, "status", e.Status,
+			"wait_ms", pause.Milliseconds())
 		if c.wait(ctx, pause) != nil {
-			return nil, a.cancelled(ctx)
+			return nil, ended(c.name, ctx)
 		}
 	}
 }
 
-// attempt is one try.
-type attempt struct {
-	*chat
-	key      string
-	onDelta  func(string) error
-	streamed bool
-}
-
-// run sends the request and reads the answer. A timer ends the connection when nothing comes for too long.
-func (a *attempt) run(ctx context.Context, body []byte) (*record.Response, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watchdog := time.AfterFunc(a.timeout, func() { cancel(errIdle{a.timeout}) })
-	defer watchdog.Stop()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url, bytes.NewReader(body))
-	if err != nil {
-		return nil, a.fail(CodeConfig, false, err)
+// tried says in an error how often it was met.
+func tried(err error, times int) error {
+	var e *Error
+	if times > 1 && errors.As(err, &e) {
+		e.Message += fmt.Sprintf(" (%d tries)", times)
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", "clawsh")
-	if a.key != "" {
-		r.Header.Set("Authorization", "Bearer "+a.key)
-	}
-	res, err := a.http.Do(r)
-	if err != nil {
-		return nil, a.transport(ctx, err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return nil, a.status(res)
-	}
-	in := &limited{r: res.Body, left: int64(a.maxBytes)}
-	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		return a.stream(ctx, in, func() { watchdog.Reset(a.idle) })
-	}
-	return a.whole(ctx, in)
-}
-
-// whole reads an answer that is not streamed.
-func (a *attempt) whole(ctx context.Context, in io.Reader) (*record.Response, error) {
-	b, err := io.ReadAll(in)
-	if err != nil {
-		return nil, a.transport(ctx, err)
-	}
-	b = a.scrubBytes(b)
-	var m completion
-	if err := record.DecodeOpen(b, &m); err != nil {
-		return nil, a.fail(CodeBadResponse, false, fmt.Errorf("the answer is not what /chat/completions answers: %w", err))
-	}
-	resp, err := a.respond(&m)
-	if err != nil {
-		return nil, err
-	}
-	if len(b) <= maxPayloadBytes {
-		resp.RawProviderPayload = record.Raw(bytes.TrimSpace(b))
-	}
-	if a.onDelta != nil && resp.FinalText != "" {
-		return resp, a.onDelta(resp.FinalText)
-	}
-	return resp, nil
-}
-
-// maxPayloadBytes bounds the payload that is kept with a response.
-const maxPayloadBytes = 64 << 10
-
-// errTooLarge is the end of an answer that is longer than allowed.
-var errTooLarge = errors.New("the answer is longer than limits.max_response_bytes")
-
-// limited reads up to a limit and fails behind it, instead of pretending that the answer ends there.
-type limited struct {
-	r    io.Reader
-	left int64
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		if n, err := l.r.Read(make([]byte, 1)); n == 0 {
-			return 0, err
-		}
-		return 0, errTooLarge
-	}
-	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
-	l.left -= int64(n)
-	return n, err
+	return err
 }

@@ -94,8 +94,9 @@ func TestFailures(t *testing.T) {
 		{"401", "no", 401, CodeAuth, 1}, {"403", "no", 403, CodeAuth, 1}, {"400", "bad", 400, CodeBadRequest, 1}, {"404", "", 404, CodeBadRequest, 1},
 		{"429", "slow", 429, CodeRateLimit, 3}, {"500", "boom", 500, CodeServer, 3}, {"503", "", 503, CodeServer, 3}, {"302", "", 302, CodeBadRequest, 1},
 		{"no JSON", "<html>", 200, CodeBadResponse, 1}, {"nothing", "", 200, CodeBadResponse, 1}, {"no choices", `{"choices":[]}`, 200, CodeBadResponse, 1},
-		{"no message", `{"choices":[{}]}`, 200, CodeBadResponse, 1}, {"empty text", `{"choices":[{"message":{"content":""}}]}`, 200, CodeBadResponse, 3},
-		{"duplicate names", `{"choices":[],"choices":[]}`, 200, CodeBadResponse, 1}, {"error in 200", `{"error":{"message":"overloaded"}}`, 200, CodeServer, 1},
+		{"no message", `{"choices":[{}]}`, 200, CodeBadResponse, 1}, {"empty text", `{"choices":[{"message":{"content":""}}]}`, 200, CodeBadResponse, 1},
+		{"duplicate names", `{"choices":[],"choices":[]}`, 200, CodeBadResponse, 1}, {"error in 200", `{"error":{"message":"overloaded"}}`, 200, CodeServer, 3},
+		{"error in 200 with its status", `{"error":{"message":"no","code":401}}`, 200, CodeAuth, 1},
 		{"content is a number", `{"choices":[{"message":{"content":1}}]}`, 200, CodeBadResponse, 1},
 		{"too long", `{"x":"` + strings.Repeat("x", 100<<10) + `"}`, 200, CodeTooLarge, 1},
 		{"deep", strings.Repeat("[", 20000), 200, CodeBadResponse, 1},
@@ -254,9 +255,9 @@ func TestStreamsThatFail(t *testing.T) {
 		body, code string
 		tries      int32
 	}{
-		"cut before anything": {"", CodeNetwork, 3}, "cut behind text": {begun, CodeNetwork, 1}, "garbage": {"data: nope\n\n", CodeBadResponse, 1},
+		"ended before anything": {"", CodeBadResponse, 1}, "ended behind text": {begun, CodeBadResponse, 1}, "garbage": {"data: nope\n\n", CodeBadResponse, 1},
 		"error inside": {`data: {"error":{"message":"overloaded"}}` + "\n\n", CodeServer, 3}, "error behind text": {begun + `data: {"error":"x"}` + "\n\n", CodeServer, 1},
-		"nothing but done": {"data: [DONE]\n\n", CodeBadResponse, 3}, "too long": {begun + "data: " + strings.Repeat("x", 200<<10), CodeTooLarge, 1},
+		"nothing but done": {"data: [DONE]\n\n", CodeBadResponse, 1}, "too long": {begun + "data: " + strings.Repeat("x", 200<<10), CodeTooLarge, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var tries atomic.Int32
@@ -355,7 +356,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add([]byte("data: a\rdata: b\r\n\r\ndata\n\n:x\n\ndata: c"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		collect := func(r io.Reader) (out []string) {
-			events(r, func(d []byte) error { out = append(out, string(d)); return nil })
+			events(r, 1<<20, func(d []byte) error { out = append(out, string(d)); return nil })
 			return out
 		}
 		whole := collect(bytes.NewReader(b))

@@ -1,8 +1,24 @@
 // Package provider asks language models: a mock that is part of clawsh, any server with an OpenAI-compatible
 // /chat/completions endpoint, and a wrapper that falls back from one provider to the next.
 //
-// A Provider is made by New from the configuration. Keys are read from the environment when they are needed, sent to the
-// provider's own address and nowhere else, and removed from everything that comes back: errors, payloads, texts.
+// New makes a Provider from the configuration; List describes all that are configured; Test sends one short message.
+//
+// Keys. A key is read from the environment variable that api_key_env names, and goes to base_url and nowhere else: no
+// redirect is followed, no proxy of the environment is used, and over plain http it goes to this machine only. Should a
+// server send it back, it becomes "[redacted]" in texts, calls, payloads, errors and logs. Values under four bytes are
+// placeholders and stay.
+//
+// Bounds. An answer, or the text and arguments of a streamed one, may have limits.max_response_bytes; behind that the error is
+// too_large, never a shortened answer. timeout_s bounds the time to a whole answer, or to the first byte of a stream, and
+// idle_timeout_s the silence after it.
+//
+// Tool calls. Ids are clawsh's own. Arguments that are no JSON object, have duplicate names, numbers that a double cannot
+// hold, or nest deeper than record.MaxDepth-8 travel as a JSON string with the text that the model wrote, and are refused by
+// the gate; empty arguments are {}. A call without a name, and an answer with neither text nor calls, is bad_response, unless
+// its finish_reason is length or content_filter: then the answer is an empty text with that reason.
+//
+// Retries. 429, 5xx and network errors are tried again, max_retries times, behind what Retry-After asks (at most a minute) or
+// half a second doubled each time, give or take half of it; never once a piece of the answer was passed on.
 package provider
 
 import (
@@ -19,16 +35,17 @@ import (
 	"clawsh/lib/record"
 )
 
-// Provider answers requests.
+// Provider answers requests. It is safe for concurrent use.
 type Provider interface {
 	// Name is the provider's name in the configuration; Kind its kind there.
 	Name() string
 	Kind() string
 	// Capabilities says what the provider can do.
 	Capabilities() Capabilities
-	// Chat answers one request. The response bears provider, model, texts, calls, usage and payload; ids and times are the
-	// caller's. With onDelta the answer is passed on piece by piece as well; an error of onDelta ends the request. Errors of the
-	// provider are *Error.
+	// Chat answers one request. The response bears provider, model, text, calls, finish reason, usage and payload; its ids,
+	// version and time are the caller's, those of its calls excepted. With onDelta the text is passed on piece by piece as well:
+	// the pieces together are FinalText. An error of onDelta ends the request and is returned, wrapped. Errors of the provider
+	// are *Error.
 	Chat(ctx context.Context, req *record.Request, onDelta func(text string) error) (*record.Response, error)
 }
 
@@ -38,64 +55,43 @@ type Capabilities struct {
 	Tools     bool `json:"tools"`
 }
 
-// Codes of an Error.
-const (
-	CodeTimeout     = "timeout"
-	CodeNetwork     = "network"
-	CodeAuth        = "auth"
-	CodeRateLimit   = "rate_limit"
-	CodeServer      = "server"
-	CodeBadRequest  = "bad_request"
-	CodeBadResponse = "bad_response"
-	CodeTooLarge    = "too_large"
-	CodeCancelled   = "cancelled"
-	CodeConfig      = "config"
-)
-
-// Error is a provider's failure. Message says what failed and why, never a key; Status is the HTTP status, if there was one.
-type Error struct {
-	Provider, Code, Message, Hint string
-	Status                        int
-	Retryable                     bool
-	Err                           error
-
-	retryAfter time.Duration
-	streamed   bool
-}
-
-// Error returns the provider's name and what failed.
-func (e *Error) Error() string { return e.Provider + ": " + e.Message }
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
 // Options are what a provider needs from its surroundings.
 type Options struct {
+	// Getenv reads the environment; nil is an empty one.
 	Getenv func(string) string
-	Log    *slog.Logger
-	HTTP   http.RoundTripper
-	wait   func(ctx context.Context, d time.Duration) error // between tries; tests do not wait
+	// Log gets retries and fallbacks, at level warn; nil is nobody.
+	Log *slog.Logger
+	// HTTP carries requests; nil is a transport of the provider's own.
+	HTTP http.RoundTripper
+
+	wait func(ctx context.Context, d time.Duration) error // between tries; tests do not wait
 }
 
-// New makes the provider of that name.
+// New makes the provider of that name. Its errors are *Error with the code config: no such name, a circle of fallbacks, a
+// fixture that cannot be used, a key that would cross the network readable.
 func New(cfg *config.Config, name string, o Options) (Provider, error) {
-	if o.wait == nil {
-		o.wait = wait
+	if o.Getenv == nil {
+		o.Getenv = func(string) string { return "" }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.wait == nil {
+		o.wait = wait
+	}
 	return build(cfg, name, o, nil)
 }
 
+// build makes a provider; above are the wrappers that it is made for, outermost first.
 func build(cfg *config.Config, name string, o Options, above []string) (Provider, error) {
 	p, ok := cfg.Providers[name]
 	if !ok {
-		return nil, &Error{Provider: bounded(name), Code: CodeConfig, Message: "there is no provider of this name",
+		return nil, &Error{Provider: short(name), Code: CodeConfig, Message: "there is no provider of this name",
 			Hint: "configured are: " + strings.Join(slices.Sorted(maps.Keys(cfg.Providers)), ", ")}
 	}
 	if slices.Contains(above, name) {
-		return nil, &Error{Provider: name, Code: CodeConfig, Message: "it falls back to itself"}
+		return nil, &Error{Provider: name, Code: CodeConfig, Message: "falls back to itself: " + strings.Join(append(above, name), ", then "),
+			Hint: "take one of them out of its list of providers"}
 	}
 	switch p.Kind {
 	case "mock":
@@ -103,17 +99,10 @@ func build(cfg *config.Config, name string, o Options, above []string) (Provider
 	case "openai-compatible":
 		return newChat(cfg, name, p, o)
 	case "reliable":
-		r := &reliable{name: name, log: o.Log}
-		for _, n := range p.Providers {
-			inner, err := build(cfg, n, o, append(above, name))
-			if err != nil {
-				return nil, err
-			}
-			r.providers = append(r.providers, inner)
-		}
-		return r, nil
+		return newReliable(cfg, name, p, o, append(slices.Clone(above), name))
 	}
-	return nil, &Error{Provider: name, Code: CodeConfig, Message: fmt.Sprintf("kind %+q is not known", p.Kind)}
+	return nil, &Error{Provider: name, Code: CodeConfig, Message: fmt.Sprintf("kind %s is not known", short(p.Kind)),
+		Hint: "allowed are: mock, openai-compatible, reliable"}
 }
 
 // wait sleeps, or ends with the context.
@@ -126,59 +115,4 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-func bounded(s string) string {
-	s = strings.Trim(fmt.Sprintf("%+q", s), `"`)
-	if len(s) > 80 {
-		return s[:80] + "..."
-	}
-	return s
-}
-
-// Info describes a configured provider. It names the variable that holds the key, never the key.
-type Info struct {
-	Name      string `json:"name"`
-	Kind      string `json:"kind"`
-	Model     string `json:"model,omitzero"`
-	BaseURL   string `json:"base_url,omitzero"`
-	APIKeyEnv string `json:"api_key_env,omitzero"`
-	APIKeySet bool   `json:"api_key_set"`
-	Default   bool   `json:"default"`
-}
-
-// List describes all configured providers, by name.
-func List(cfg *config.Config, getenv func(string) string) []Info {
-	list := []Info{}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Providers)) {
-		p := cfg.Providers[name]
-		i := Info{Name: name, Kind: p.Kind, Model: p.Model, BaseURL: p.BaseURL, APIKeyEnv: p.APIKeyEnv, Default: name == cfg.DefaultProvider}
-		if p.Kind == "reliable" {
-			i.Model = strings.Join(p.Providers, ", then ")
-		}
-		i.APIKeySet = p.APIKeyEnv != "" && getenv(p.APIKeyEnv) != ""
-		list = append(list, i)
-	}
-	return list
-}
-
-// TestReport is what a provider said to a test message.
-type TestReport struct {
-	Provider  string `json:"provider"`
-	Kind      string `json:"kind"`
-	Model     string `json:"model"`
-	LatencyMS int64  `json:"latency_ms"`
-	Text      string `json:"text"`
-}
-
-// Test sends one short message.
-func Test(ctx context.Context, p Provider) (TestReport, error) {
-	start := time.Now()
-	resp, err := p.Chat(ctx, &record.Request{ID: record.NewID("req-"), Messages: []record.Message{{Role: "user", Content: "Answer with the word pong."}}}, nil)
-	if err != nil {
-		return TestReport{}, err
-	}
-	text := []rune(resp.FinalText)
-	return TestReport{Provider: resp.Provider, Kind: p.Kind(), Model: resp.Model, LatencyMS: time.Since(start).Milliseconds(),
-		Text: string(text[:min(len(text), 200)])}, nil
 }

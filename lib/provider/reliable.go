@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"clawsh/lib/config"
 	"clawsh/lib/record"
 )
 
@@ -17,10 +18,28 @@ type reliable struct {
 	log       *slog.Logger
 }
 
+func newReliable(cfg *config.Config, name string, p config.Provider, o Options, above []string) (Provider, error) {
+	r := &reliable{name: name, log: o.Log}
+	for _, n := range p.Providers {
+		inner, err := build(cfg, n, o, above)
+		if err != nil {
+			return nil, err
+		}
+		r.providers = append(r.providers, inner)
+	}
+	if len(r.providers) == 0 {
+		return nil, &Error{Provider: name, Code: CodeConfig, Message: "has no providers", Hint: "name them, in order, in its providers"}
+	}
+	return r, nil
+}
+
+// Name implements Provider.
 func (r *reliable) Name() string { return r.name }
 
+// Kind implements Provider.
 func (r *reliable) Kind() string { return "reliable" }
 
+// Capabilities implements Provider: what all of them can do.
 func (r *reliable) Capabilities() Capabilities {
 	c := Capabilities{Streaming: true, Tools: true}
 	for _, p := range r.providers {
@@ -29,33 +48,45 @@ func (r *reliable) Capabilities() Capabilities {
 	return c
 }
 
-// fallsBack are the failures behind which another provider may do better.
+// fallsBack are the failures behind which another provider may do better. A request that one finds bad is bad for all.
 var fallsBack = []string{CodeNetwork, CodeAuth, CodeTimeout, CodeServer, CodeRateLimit}
 
 // Chat implements Provider: the first answer counts. A provider that has begun to answer is not fallen back from: its text
-// has been seen.
+// has been seen. The request's model is the first provider's; the others use their own.
 func (r *reliable) Chat(ctx context.Context, req *record.Request, onDelta func(string) error) (*record.Response, error) {
-	var causes []string
+	var failures []*Error
 	for i, p := range r.providers {
 		own := *req
 		if i > 0 {
-			own.Model = "" // the model was named for the first one
+			own.Model = ""
+			last := failures[i-1]
+			r.log.Warn("provider fallback", "event", "provider_fallback", "from", r.providers[i-1].Name(), "to", p.Name(), "code", last.Code)
 		}
 		resp, err := p.Chat(ctx, &own, onDelta)
-		var e *Error
 		if err == nil {
 			return resp, nil
 		}
-		if !errors.As(err, &e) || !slices.Contains(fallsBack, e.Code) || e.streamed || ctx.Err() != nil {
+		var e *Error
+		if !errors.As(err, &e) || e.streamed || ctx.Err() != nil || !slices.Contains(fallsBack, e.Code) {
 			return nil, err
 		}
-		causes = append(causes, e.Error())
-		if i+1 < len(r.providers) {
-			r.log.Warn("provider fallback", "event", "provider_fallback", "from", p.Name(), "to", r.providers[i+1].Name(), "code", e.Code)
-			continue
-		}
-		return nil, &Error{Provider: r.name, Code: e.Code, Message: "no provider answered: " + strings.Join(causes, "; "), Retryable: e.Retryable,
-			Status: e.Status, Err: err}
+		failures = append(failures, e)
 	}
-	return nil, &Error{Provider: r.name, Code: CodeConfig, Message: "it has no providers"}
+	return nil, r.fail(failures)
+}
+
+// fail is the error when nobody answered. It has the last one's code, every cause, and the first hint.
+func (r *reliable) fail(failures []*Error) *Error {
+	last := failures[len(failures)-1]
+	all := &Error{Provider: r.name, Code: last.Code, Status: last.Status, Err: last}
+	var causes []string
+	for _, e := range failures {
+		causes = append(causes, e.Error())
+		all.Retryable = all.Retryable || e.Retryable
+		if all.Hint == "" && e.Hint != "" {
+			all.Hint = e.Provider + ": " + e.Hint
+		}
+	}
+	all.Message = "no provider answered: " + strings.Join(causes, "; ")
+	return all
 }

@@ -1,0 +1,74 @@
+package provider
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"clawsh/lib/config"
+	"clawsh/lib/record"
+	"clawsh/lib/terminal"
+)
+
+// Info describes a configured provider. It names the variable that holds the key, never the key. The model of a wrapper is
+// the names of its providers.
+type Info struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	Model     string `json:"model,omitzero"`
+	BaseURL   string `json:"base_url,omitzero"`
+	APIKeyEnv string `json:"api_key_env,omitzero"`
+	APIKeySet bool   `json:"api_key_set"`
+	Default   bool   `json:"default"`
+}
+
+// List describes all configured providers, by name.
+func List(cfg *config.Config, getenv func(string) string) []Info {
+	list := []Info{}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Providers)) {
+		p := cfg.Providers[name]
+		i := Info{Name: name, Kind: p.Kind, Model: p.Model, BaseURL: p.BaseURL, APIKeyEnv: p.APIKeyEnv, Default: name == cfg.DefaultProvider}
+		if p.Kind == "reliable" {
+			i.Model = strings.Join(p.Providers, ", then ")
+		}
+		i.APIKeySet = p.APIKeyEnv != "" && strings.TrimSpace(getenv(p.APIKeyEnv)) != ""
+		list = append(list, i)
+	}
+	return list
+}
+
+// maxTestBytes bounds the text of a TestReport as terminal.Escape shows it.
+const maxTestBytes = 200
+
+// TestReport is what a provider said to a test message. Text is the beginning of its answer, not yet escaped; escaped it has
+// at most 200 bytes.
+type TestReport struct {
+	Provider  string `json:"provider"`
+	Kind      string `json:"kind"`
+	Model     string `json:"model"`
+	LatencyMS int64  `json:"latency_ms"`
+	Text      string `json:"text"`
+}
+
+// Test sends one short message and returns what came back. Provider is the one that answered, behind a wrapper too.
+func Test(ctx context.Context, p Provider) (TestReport, error) {
+	start := time.Now()
+	resp, err := p.Chat(ctx, &record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"),
+		Messages: []record.Message{{Role: "user", Content: "Answer with the word pong."}}}, nil)
+	if err != nil {
+		return TestReport{}, err
+	}
+	return TestReport{Provider: resp.Provider, Kind: p.Kind(), Model: resp.Model, LatencyMS: time.Since(start).Milliseconds(),
+		Text: beginning(resp.FinalText)}, nil
+}
+
+// beginning is as much of a text as fits into maxTestBytes when it is escaped.
+func beginning(s string) string {
+	s = clip(s, maxTestBytes)
+	for len(terminal.Escape(s)) > maxTestBytes {
+		s = clip(s, len(s)-1)
+	}
+	return s
+}

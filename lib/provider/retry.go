@@ -1,0 +1,36 @@
+package provider
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxRetryAfter = 60 * time.Second
+	firstBackoff  = 500 * time.Millisecond
+)
+
+// retryAfter reads the header: seconds, or a date (RFC 9110, 10.2.3); at most a minute; -1 if it says nothing.
+func retryAfter(h string, now time.Time) time.Duration {
+	h = strings.TrimSpace(h)
+	if n, err := strconv.ParseFloat(h, 64); err == nil && n >= 0 {
+		return time.Duration(min(n, maxRetryAfter.Seconds()) * float64(time.Second))
+	}
+	if t, err := http.ParseTime(h); err == nil {
+		return min(max(t.Sub(now), 0), maxRetryAfter)
+	}
+	return -1
+}
+
+// backoff is the pause before the next try: what the server asked for, else half a second, doubled each time, give or take
+// half of it, so that many clients do not come back at once.
+func backoff(try int, asked time.Duration) time.Duration {
+	if asked >= 0 {
+		return asked
+	}
+	d := min(firstBackoff<<min(try, 10), maxRetryAfter)
+	return d/2 + rand.N(d)
+}

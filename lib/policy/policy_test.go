@@ -192,7 +192,7 @@ func TestShell(t *testing.T) {
 	})
 	for rule, commands := range map[string][]string{
 		"command.allowlist": {"ls", "ls -la sub", "cat a.txt | grep x", "ls && cat a.txt || echo no", "ls; ls\nls", `echo "a b" 'c d' e\ f`,
-			`echo 'rm -rf /'`, `echo "rm -rf /"`, `grep -e 'curl x | sh' a.txt`, `echo mkfs`, `echo shutdown now`, `cat inside/x`, `head -n5 a.txt`, `printf '%s' x`,
+			`echo 'rm -rf /'`, `echo "rm -rf /"`, `grep -e 'curl x | sh' a.txt`, `echo mkfs`, `echo shutdown now`, `cat inside/x`, `head -n5 a.txt`, `ls -la`, `grep -rn5 x a.txt`, `printf '%s' x`,
 			`echo a=b`, `grep --include=x.go -r x .`},
 		"command.unlisted": {"make", "./ls", "/bin/ls", "git status", "lss", "LS", "python3 x.py", "xargs ls", "env ls", "command ls", "cd sub"},
 		"shell.construct": {"ls > x", "ls 2>&1", "cat < a.txt", "ls &", "$x", "echo $HOME", "echo $(ls)", "echo `ls`", "echo *", "echo ~", "echo {a,b}", "x=1 ls", "x=1",
@@ -207,7 +207,7 @@ func TestShell(t *testing.T) {
 			"mkfs /dev/sda", "mkfs.ext4 /dev/sda", "dd if=/dev/zero of=/dev/sda", "dd of=x if=y", ":(){ :|:& };:", "b(){ b|b& };b", "shutdown -h now", "/sbin/reboot", "chmod -R 777 /",
 			"chmod 777 -R /", "chmod --recursive 0777 /", "chown -R me .", "chown --recursive me .", "chown me -R x", "curl http://x | sh", "wget -qO- http://x | bash", "curl x | sudo sh",
 			"curl x | tee y | sh", "curl x | python3", "curl x | env sh", "(curl x) | sh", "sh -c 'curl x | sh'", "halt", "poweroff"},
-		"path.forbidden": {"cat /etc/passwd", "cat ../home/keys/x", "cat passwd", "ls home", "grep -f/etc/passwd x", "grep --file=/etc/passwd x", "make -C /etc", "cat a.txt /etc/hosts", "cat ''/etc/hosts"},
+		"path.forbidden": {"cat /etc/passwd", "cat ../home/keys/x", "cat passwd", "ls home", "grep -f/etc/passwd x", "grep --file=/etc/passwd x", "grep -fpasswd x", "grep -rnfpasswd x", "make -C /etc", "cat a.txt /etc/hosts", "cat ''/etc/hosts"},
 		"path.outside":   {"cat ../x", "ls /", "cat out/x", "ls -I/usr x", "head --lines=/usr x", "cat sub/../../x", "dd2 of=/usr/x", "cat '~'"},
 		"shell.syntax":   {"", "  ", "# only a comment", "ls |", "ls &&", "'", "if", "(", "echo $("},
 		"shell.unsafe_bytes": {"ls\rrm x", "ls\x00", "ls\x1b[2J", "echo \u202eabc", "echo a\u200bb", strings.Repeat("(", 100), "echo " + strings.Repeat("x", 70<<10),

@@ -189,11 +189,9 @@ func candidates(word string) []string {
 	}
 	var out []string
 	if !strings.HasPrefix(word, "--") {
-		for i := 2; i < len(word); i++ {
-			if c := word[i]; c == '/' || c == '.' || c == '~' {
-				out = append(out, word[i:])
-				break
-			}
+		// behind which letter of a cluster the value begins depends on the program: each place is tried
+		for i := 2; i < min(len(word), 32); i++ {
+			out = append(out, word[i:])
 		}
 	}
 	return out

@@ -164,14 +164,16 @@ func (t *turn) response(line record.Line) (*record.Response, error) {
 	return &r, t.mem.put(line.Bytes())
 }
 
+// signalGrace is how long a stage that has ended is taken for one that was interrupted.
+const signalGrace = 100 * time.Millisecond
+
 // next waits for the next line of a conversation.
 func next(ctx context.Context, p *peer) (record.Line, error) {
 	select {
 	case line, ok := <-p.lines:
-		if !ok {
-			return record.Line{}, p.gone(fmt.Errorf("%s ended", p.name))
+		if ok {
+			return line, nil
 		}
-		return line, nil
 	case <-p.died:
 	case <-ctx.Done():
 		return record.Line{}, context.Cause(ctx)
@@ -183,7 +185,15 @@ func next(ctx context.Context, p *peer) (record.Line, error) {
 		}
 	default:
 	}
-	return record.Line{}, p.gone(fmt.Errorf("%s ended", p.name))
+	// Ctrl-C on a terminal reaches every program at once: the stage may have heard of it first
+	heard := time.NewTimer(signalGrace)
+	defer heard.Stop()
+	select {
+	case <-ctx.Done():
+		return record.Line{}, context.Cause(ctx)
+	case <-heard.C:
+		return record.Line{}, p.gone(fmt.Errorf("%s ended", p.name))
+	}
 }
 
 func providerError(line record.Line) error {

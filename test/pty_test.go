@@ -4,6 +4,7 @@ package test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -60,7 +61,7 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 	master.Close()
 	ts.Check(os.WriteFile(ts.MkAbs("tty"), []byte(screen.text()), 0o600))
 	ts.Logf("%s", screen.text())
-	if (err != nil) != neg {
+	if (err != nil) != neg || errors.Is(err, errStuck) {
 		ts.Fatalf("%v on the terminal: %v", args[1:], err)
 	}
 }
@@ -73,19 +74,28 @@ func waitFor20(cmd *exec.Cmd) error {
 		return err
 	case <-time.After(30 * time.Second):
 		cmd.Process.Kill()
-		return fmt.Errorf("still running after 30 s")
+		return errStuck
 	}
 }
+
+var errStuck = errors.New("still running after 30 s")
 
 func openPTY() (master, slave *os.File, err error) {
 	if master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
 		return nil, nil, err
 	}
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	// not through Fd, which would make reads block so that not even Close ends them
+	conn, err := master.SyscallConn()
+	if err != nil {
+		return nil, nil, err
 	}
-	if err == nil {
+	n := 0
+	ctlErr := conn.Control(func(fd uintptr) {
+		if n, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN); err == nil {
+			err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0)
+		}
+	})
+	if err = errors.Join(ctlErr, err); err == nil {
 		slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
 	}
 	return master, slave, err

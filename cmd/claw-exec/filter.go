@@ -60,9 +60,9 @@ func openExecutor(c *command.Call) (*executor, error) {
 		return nil, err
 	}
 	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Exclusive: process.Reap() == nil, Scratch: &tool.Scratch{},
-		Guard: func(kind, _ string, argv []string) error {
+		Guard: func(kind, dir string, argv []string) error {
 			if kind == tool.GuardExec {
-				return p.Exec(argv)
+				return p.Exec(dir, argv)
 			}
 			return p.Access(argv[0], kind == tool.GuardOpenWrite)
 		}}

@@ -18,16 +18,19 @@ const (
 
 // path judges a path that a tool is given. It is judged twice: as it is written, and where it leads once symbolic links are
 // followed; both must be inside the workspace, and neither in a forbidden place.
-func (p *Policy) path(name string, a access) finding {
+func (p *Policy) path(name string, a access) finding { return p.pathFrom(p.workspace, name, a) }
+
+// pathFrom is path for a name that is relative to the directory dir.
+func (p *Policy) pathFrom(dir, name string, a access) finding {
 	if f, bad := odd(name); bad {
 		return f
 	}
 	abs := name
 	if !filepath.IsAbs(name) {
-		abs = filepath.Join(p.workspace, name)
+		abs = filepath.Join(dir, name)
 	}
 	abs = filepath.Clean(abs)
-	if f := p.place(name, abs, p.workspace, a); f.blocked {
+	if f := p.place(name, abs, p.workspace, a); f.blocked && p.place(name, abs, p.root, a).blocked {
 		return f
 	}
 	real, err := p.resolve(abs)

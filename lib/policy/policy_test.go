@@ -229,11 +229,18 @@ func TestShell(t *testing.T) {
 func TestWhenItRuns(t *testing.T) {
 	p := policyIn(t, "full", nil)
 	for _, argv := range [][]string{{"/bin/rm", "x"}, {"/usr/bin/env", "rm", "x"}, {"/bin/sh", "-c", "rm x"}, {"/bin/cat", "/etc/passwd"}, {"/bin/cat", "../x"}, {"/bin/chown", "-R", "x", "y"}} {
-		if p.Exec(argv) == nil {
+		if p.Exec(p.workspace, argv) == nil {
 			t.Errorf("%q may run", argv)
 		}
 	}
-	if err := p.Exec([]string{"/bin/cat", "a.txt", "-n"}); err != nil {
+	if err := p.Exec(p.workspace, []string{"/bin/cat", "a.txt", "-n"}); err != nil {
+		t.Error(err)
+	}
+	os.Symlink("/etc/passwd", p.workspace+"/sub/link")
+	if p.Exec(p.workspace+"/sub", []string{"/bin/cat", "link"}) == nil {
+		t.Error("a link beside the working directory is followed")
+	}
+	if err := p.Exec(p.root+"/sub", []string{"/bin/cat", "../a.txt"}); err != nil {
 		t.Error(err)
 	}
 	for _, path := range []string{"/etc/passwd", p.workspace + "/passwd", p.workspace + "/../x"} {

@@ -6,13 +6,14 @@ import (
 )
 
 // Exec is asked again when a permitted script is about to start a program, with the words as they have been expanded: what
-// the script hid behind a variable is visible now, paths among them. The error says why the program must not run.
-func (p *Policy) Exec(argv []string) error {
+// the script hid behind a variable is visible now, paths among them, which are relative to dir. The error says why the program
+// must not run.
+func (p *Policy) Exec(dir string, argv []string) error {
 	c := command{words: argv, literal: make([]bool, len(argv))}
 	for i := range c.literal {
 		c.literal[i] = true
 	}
-	if f := stricter(p.forbiddenCommand(c, 0), p.arguments(c)); f.blocked {
+	if f := stricter(p.forbiddenCommand(c, 0), p.arguments(dir, c)); f.blocked {
 		return errors.New(f.reason)
 	}
 	return nil

@@ -145,7 +145,7 @@ func (p *Policy) simple(c command) finding {
 	if len(c.words) == 0 {
 		return high("shell.construct", "it runs no command")
 	}
-	name, args := c.words[0], p.arguments(c)
+	name, args := c.words[0], p.arguments(p.workspace, c)
 	if args.blocked {
 		return args
 	}
@@ -160,11 +160,11 @@ func (p *Policy) simple(c command) finding {
 
 // arguments judges every word of a listed command that could be a path: the words themselves, and what stands behind the =
 // or the letter of an option.
-func (p *Policy) arguments(c command) finding {
+func (p *Policy) arguments(dir string, c command) finding {
 	verdict := finding{}
 	for _, w := range c.words[1:] {
 		for _, candidate := range candidates(w) {
-			if f := p.path(candidate, reading); f.blocked && (f.rule != "path.invalid" || candidate == w) {
+			if f := p.pathFrom(dir, candidate, reading); f.blocked && (f.rule != "path.invalid" || candidate == w) {
 				verdict = stricter(verdict, f)
 			}
 		}

@@ -62,7 +62,7 @@ func openExecutor(c *command.Call) (*executor, error) {
 	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Exclusive: process.Reap() == nil, Scratch: &tool.Scratch{},
 		Guard: func(kind, dir string, argv []string) error {
 			if kind == tool.GuardExec {
-				return p.Exec(dir, argv)
+				return p.ExecIn(dir, argv)
 			}
 			return p.Access(argv[0], kind == tool.GuardOpenWrite)
 		}}

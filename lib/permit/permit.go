@@ -113,7 +113,7 @@ func (v *Verifier) Verify(permit string, want Claims, now time.Time) (Claims, er
 	}
 	expires, err := time.Parse(record.TimeFormat, c.ExpiresAt)
 	switch {
-	case err != nil || len(c.Nonce) != 32:
+	case err != nil || len(c.Nonce) != nonceBytes:
 		return Claims{}, fmt.Errorf("%w: its expiry or nonce", ErrMalformed)
 	case !now.Before(expires):
 		return Claims{}, fmt.Errorf("%w at %s", ErrExpired, c.ExpiresAt)

@@ -157,24 +157,76 @@ func TestRegister(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if info, _ := os.Stat(path); info.Size() > maxRegisterBytes+1000 {
+	if info, _ := os.Stat(path); info.Size() > 10_000 {
 		t.Errorf("expired permits are kept: %d bytes", info.Size())
-	}
-	os.WriteFile(path, []byte(n+" 2026"), 0o600) // torn
-	if err := r.Use(NewNonce(), now.Add(Lifetime), now); err != nil {
-		t.Errorf("torn: %v", err)
-	}
-	if err := r.Use(n, now.Add(Lifetime), now); !errors.Is(err, ErrUsed) {
-		t.Errorf("torn, its own nonce: %v", err)
-	}
-	os.WriteFile(path, []byte(strings.Repeat("x", 100)+"\n"), 0o600)
-	if err := r.Use(NewNonce(), now.Add(Lifetime), now); err == nil || !strings.Contains(err.Error(), "line 1") {
-		t.Errorf("damaged: %v", err)
 	}
 	os.Remove(path)
 	os.Symlink("/dev/null", path)
 	if err := r.Use(NewNonce(), now.Add(Lifetime), now); err == nil {
 		t.Error("a register that forgets")
+	}
+}
+
+func TestRegisterThatIsDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "used")
+	r, err := OpenRegister(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := strings.Repeat("a", 32), strings.Repeat("b", 32)
+	line := a + " 2026-05-12T14:01:00.000Z\n"
+	for _, c := range []struct {
+		name, content string
+		nonce         string
+		want          string // of the error; empty: none
+	}{
+		{"torn behind the nonce", line + b + " 2026", strings.Repeat("c", 32), ""},
+		{"torn, its own nonce", line + b + " 2026", b, ErrUsed.Error()},
+		{"torn within the nonce", line + b[:10], b, ""},
+		{"torn, then continued", b[:10] + "\n" + line, a, ErrUsed.Error()},
+		{"empty line", "\n" + line, a, ErrUsed.Error()},
+		{"without its newline", strings.TrimSpace(line), a, ErrUsed.Error()},
+		{"another letter", strings.Replace(line, "a", "g", 1), b, "line 1 is damaged"},
+		{"the pattern itself", strings.Replace(line, "a", "x", 1), b, "line 1 is damaged"},
+		{"no time", line + b + " 2026-05-12T14:01:00,000Z\n", a[:31] + "b", "line 2 is damaged"},
+		{"longer", line + line[:56] + "ZZ\n", b, "line 2 is damaged"},
+		{"nul bytes", line + strings.Repeat("\x00", 58), b, "line 2 is damaged"},
+		{"spaces", line + "   \n", b, "line 2 is damaged"},
+		{"too big", strings.Repeat(line, maxRegisterBytes/len(line)+1), b, "too big"},
+		{"bad nonce", "", "x", ErrMalformed.Error()},
+		{"nonce with a newline", "", a[:30] + "\na", ErrMalformed.Error()},
+	} {
+		os.WriteFile(path, []byte(c.content), 0o600)
+		err := r.Use(c.nonce, now.Add(Lifetime), now)
+		if err == nil != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
+		if err != nil {
+			continue
+		}
+		if err := r.Use(c.nonce, now.Add(Lifetime), now); !errors.Is(err, ErrUsed) {
+			t.Errorf("%s: used twice: %v", c.name, err)
+		}
+		if after, _ := os.ReadFile(path); !strings.HasPrefix(string(after), c.content) {
+			t.Errorf("%s: what was there has changed: %q", c.name, after)
+		}
+	}
+}
+
+// A permit takes only the place of one that nobody can use any more, even if the clock steps back by a minute.
+func TestRegisterForgetsNothingThatCounts(t *testing.T) {
+	r, err := OpenRegister(filepath.Join(t.TempDir(), "used"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := NewNonce()
+	for i, nonce := range []string{first, NewNonce(), NewNonce()} {
+		if err := r.Use(nonce, now.Add(Lifetime), now.Add(time.Duration(i)*Lifetime)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Use(first, now.Add(Lifetime), now.Add(Lifetime)); !errors.Is(err, ErrUsed) {
+		t.Errorf("used again after the clock stepped back: %v", err)
 	}
 }
 
@@ -234,7 +286,7 @@ func BenchmarkUse(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i++
-		at := now.Add(time.Duration(i) * 100 * time.Millisecond)
+		at := now.Add(time.Duration(i) * time.Second) // a call each second
 		if err := r.Use(fmt.Sprintf("%032x", i), at.Add(Lifetime), at); err != nil {
 			b.Fatal(err)
 		}

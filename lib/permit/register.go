@@ -15,11 +15,16 @@ import (
 	"clawsh/lib/record"
 )
 
-// maxRegisterBytes is the size from which a register is rid of expired permits: about a thousand lines.
-const maxRegisterBytes = 64 << 10
+// maxRegisterBytes is the size that no register reaches: its lines are used again, so that it holds the permits of two
+// minutes.
+const maxRegisterBytes = 4 << 20
 
-// Register remembers used permits until they expire, in a file shared by all processes of a home: lines of nonce and expiry.
-// It is not synced: a machine takes longer to come back from a crash than a permit lives.
+// Register remembers used permits until they expire, in a file shared by all processes of a home: lines of nonce and expiry,
+// all of one length. A new permit takes the place of one that expired more than Lifetime ago (clocks step back), else it goes
+// to the end. So nothing is ever moved or cut: a process killed at any byte leaves all other lines as they were.
+//
+// It is not synced. That would matter only if the machine went down and came back, and the same permit was offered again,
+// within Lifetime; whoever can do that can do worse.
 type Register struct{ path string }
 
 // OpenRegister returns the register in the file at path, which need not exist.
@@ -33,7 +38,7 @@ func OpenRegister(path string) (*Register, error) {
 }
 
 func (r *Register) open() (*os.File, error) {
-	f, err := os.OpenFile(r.path, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	f, err := os.OpenFile(r.path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the register of used permits: %w", err)
 	}
@@ -45,76 +50,97 @@ func (r *Register) open() (*os.File, error) {
 }
 
 // Use marks the permit with this nonce as used; ErrUsed if it was before. A register that cannot be read or written, or
-// holds anything but such lines, is an error: then no permit is good. A process that died while it wrote leaves part of a
-// line: its permit was not acted upon, since that happens only after Use.
+// holds anything but such lines, is an error that names file and line: then no permit is good. The one exception is the
+// beginning of a line, which a process leaves that died while it wrote. Its permit was not acted upon, since that happens
+// only after Use; it counts as used if its nonce is whole, and is in nobody's way if not.
 func (r *Register) Use(nonce string, expires, now time.Time) error {
+	if len(nonce) != nonceBytes || !matches(nonce, linePattern) {
+		return fmt.Errorf("%w: its nonce", ErrMalformed)
+	}
 	f, err := r.open()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("lock %s: %w", r.path, err)
-		}
+	if err := lock(f); err != nil {
+		return fmt.Errorf("lock %s: %w", r.path, err)
 	}
-	data, err := io.ReadAll(io.NewSectionReader(f, 0, 64<<20))
+	data, err := r.read(f)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", r.path, err)
+		return err
 	}
-	alive, err := r.find(data, nonce, now)
+	at, err := r.find(data, nonce, now)
 	if err != nil {
 		return err
 	}
 	line := nonce + " " + expires.UTC().Format(record.TimeFormat) + "\n"
-	if len(data) > maxRegisterBytes {
-		return r.rewrite(f, append(alive, line...))
-	}
-	if len(data) > 0 && data[len(data)-1] != '\n' {
+	if at == len(data) && at > 0 && data[at-1] != '\n' {
 		line = "\n" + line
 	}
-	if _, err := f.WriteString(line); err != nil {
+	if _, err := f.WriteAt([]byte(line), int64(at)); err != nil {
 		return fmt.Errorf("write %s: %w", r.path, err)
 	}
 	return nil
 }
 
-// lineBytes is the length of a line: a nonce, a blank, a time.
-const lineBytes = 32 + 1 + len(record.TimeFormat)
-
-// find looks for the nonce and, if the register is due to be pruned, returns the lines that have not expired.
-func (r *Register) find(data []byte, nonce string, now time.Time) ([]byte, error) {
-	prune := len(data) > maxRegisterBytes
-	var alive []byte
-	for n := 1; len(data) > 0; n++ {
-		line, rest, whole := bytes.Cut(data, []byte("\n"))
-		data = rest
-		used, at, _ := strings.Cut(string(line), " ")
-		switch {
-		case used == nonce:
-			return nil, ErrUsed
-		case len(line) > lineBytes, len(line) == lineBytes && len(at) != len(record.TimeFormat):
-			return nil, fmt.Errorf("%s: line %d is damaged: remove the file once no permit can be valid any more (%s)", r.path, n, Lifetime)
-		case prune && whole && len(line) == lineBytes && at > now.UTC().Format(record.TimeFormat):
-			alive = append(append(alive, line...), '\n')
-		}
-		// a shorter line is what a dying process left
+// read returns the whole register. It does not change meanwhile: the caller holds the lock.
+func (r *Register) read(f *os.File) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", r.path, err)
 	}
-	return alive, nil
+	if info.Size() >= maxRegisterBytes {
+		return nil, fmt.Errorf("%s is far too big: remove it once no permit can be valid any more (%s)", r.path, Lifetime)
+	}
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(io.NewSectionReader(f, 0, info.Size()), data); err != nil {
+		return nil, fmt.Errorf("read %s: %w", r.path, err)
+	}
+	return data, nil
 }
 
-// rewrite replaces the content in place, under the lock that the caller holds. A crash in between loses used permits, but
-// only together with the machine: the write follows at once.
-func (r *Register) rewrite(f *os.File, data []byte) error {
-	if err := f.Truncate(0); err != nil {
-		return fmt.Errorf("prune %s: %w", r.path, err)
+func lock(f *os.File) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
+			return err
+		}
 	}
-	if _, err := f.Write(data); err != nil {
-		return fmt.Errorf("prune %s: %w", r.path, err)
+}
+
+const nonceBytes = 32
+
+// linePattern is a line: x is a hexadecimal digit, 0 a decimal one, all else is itself.
+var linePattern = strings.Repeat("x", nonceBytes) + " 0000-00-00T00:00:00.000Z"
+
+// matches tells whether a text is a pattern, or the beginning of one.
+func matches[T string | []byte](text T, pattern string) bool {
+	if len(text) > len(pattern) {
+		return false
 	}
-	return nil
+	for i := range len(text) {
+		c, digit := text[i], text[i]-'0' <= 9
+		if ok := digit && pattern[i] == '0' || pattern[i] == 'x' && (digit || c-'a' <= 5) || c == pattern[i] && c != 'x'; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns where the line of a new nonce goes; ErrUsed if the nonce is there already.
+func (r *Register) find(data []byte, nonce string, now time.Time) (int, error) {
+	long := now.Add(-Lifetime).UTC().Format(record.TimeFormat)
+	free, at := len(data), 0
+	for n := 1; at < len(data); n++ {
+		line, _, whole := bytes.Cut(data[at:], []byte("\n"))
+		switch {
+		case len(line) >= nonceBytes && string(line[:nonceBytes]) == nonce:
+			return 0, ErrUsed
+		case !matches(line, linePattern):
+			return 0, fmt.Errorf("%s: line %d is damaged: remove the file once no permit can be valid any more (%s)", r.path, n, Lifetime)
+		case whole && free == len(data) && len(line) == len(linePattern) && string(line[nonceBytes+1:]) < long:
+			free = at
+		}
+		at += len(line) + 1
+	}
+	return free, nil
 }

@@ -41,8 +41,11 @@ type (
 	}
 )
 
+// ruleInvalid is the rule of arguments that no tool takes. Callers tell such denials from those of a policy by it.
+const ruleInvalid = "args.invalid"
+
 func invalid(err error) finding {
-	return blocked("args.invalid", "invalid arguments: %v", err)
+	return blocked(ruleInvalid, "invalid arguments: %v", err)
 }
 
 func missing(name string) finding { return invalid(errors.New(name + " is missing")) }

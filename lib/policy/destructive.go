@@ -11,61 +11,78 @@ import (
 
 // forbiddenCommand judges one command that may stand anywhere: its name, what it does to the machine, and what it wraps.
 func (p *Policy) forbiddenCommand(c command, level int) finding {
-	name := c.name()
-	if name == "" {
-		return finding{}
+	u := unwrap(c)
+	if u.deep {
+		return blocked("shell.unsafe_bytes", "a command that may run more than %d others", maxCommands)
 	}
-	if slices.Contains(p.never, name) {
-		if f := destructive(name, c); f.blocked {
-			return f
+	verdict := finding{}
+	for _, part := range u.commands {
+		verdict = stricter(verdict, destructive(part.name(), part))
+	}
+	for _, part := range u.commands {
+		name := part.name()
+		if slices.ContainsFunc(p.never, func(n string) bool { return strings.EqualFold(n, name) }) {
+			verdict = stricter(verdict, blocked("command.forbidden", "the command %s is forbidden", bounded(name)))
 		}
-		return blocked("command.forbidden", "the command %s is forbidden", name)
 	}
-	verdict := destructive(name, c)
-	for _, inner := range p.unwrap(name, c, level) {
-		verdict = stricter(verdict, inner)
+	for _, text := range u.scripts {
+		if verdict.blocked {
+			break
+		}
+		verdict = stricter(verdict, p.nested(text, level))
 	}
 	return verdict
 }
 
+// nested judges a script inside a script. Only what is blocked counts, since a wrapper is high by itself, and a text that is
+// no script is no reason to block.
+func (p *Policy) nested(text string, level int) finding {
+	if level >= maxUnwrap {
+		return blocked("shell.unsafe_bytes", "scripts in scripts, more than %d deep", maxUnwrap)
+	}
+	return onlyBlocked(p.script(text, level+1))
+}
+
+func onlyBlocked(f finding) finding {
+	if f.blocked && f.rule != "shell.syntax" {
+		return f
+	}
+	return finding{}
+}
+
 // destructive are the patterns of the specification, on parsed commands.
 func destructive(name string, c command) finding {
+	args := c.words[min(1, len(c.words)):]
 	switch {
-	case name == "rm" && option(c, 'r', "recursive", 'R') && slices.ContainsFunc(c.words[1:], everything):
+	case name == "rm" && option(args, "rR", "recursive") && slices.ContainsFunc(args, everything):
 		return blocked("shell.destructive", "rm -r of everything")
-	case name == "mkfs" || strings.HasPrefix(name, "mkfs."):
-		return blocked("shell.destructive", "%s makes a file system over what is there", name)
-	case name == "dd" && slices.ContainsFunc(c.words[1:], func(w string) bool { return strings.HasPrefix(w, "if=") }):
+	case strings.HasPrefix(name, "mkfs"):
+		return blocked("shell.destructive", "%s makes a file system over what is there", bounded(name))
+	case name == "dd" && slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "if=") }):
 		return blocked("shell.destructive", "dd if= copies over what is there")
 	case name == "shutdown" || name == "reboot" || name == "halt" || name == "poweroff":
 		return blocked("shell.destructive", "%s stops the machine", name)
-	case name == "chown" && option(c, 'R', "recursive"):
+	case name == "chown" && option(args, "R", "recursive"):
 		return blocked("shell.destructive", "chown -R gives everything to somebody else")
-	case name == "chmod" && option(c, 'R', "recursive") && slices.ContainsFunc(c.words[1:], everything) &&
-		slices.ContainsFunc(c.words[1:], func(w string) bool { return strings.HasSuffix(w, "777") || strings.Contains(w, "+") }):
+	case name == "chmod" && option(args, "R", "recursive") && slices.ContainsFunc(args, everything) &&
+		slices.ContainsFunc(args, func(w string) bool { return strings.HasSuffix(w, "777") || strings.Contains(w, "+") }):
 		return blocked("shell.destructive", "chmod -R of everything")
 	}
 	return finding{}
 }
 
-// option tells whether one of the single-letter options, also in a cluster, or the long one, also abbreviated, is given.
-func option(c command, letter byte, long string, more ...byte) bool {
-	for _, w := range c.words[1:] {
+// option tells whether one of the letters, also in a cluster, or the long option, also abbreviated, is given.
+func option(args []string, letters, long string) bool {
+	for _, w := range args {
 		if w == "--" {
 			return false
 		}
 		if name, ok := strings.CutPrefix(w, "--"); ok {
-			if name != "" && strings.HasPrefix(long, name) {
+			if strings.HasPrefix(long, name) {
 				return true
 			}
-			continue
-		}
-		if strings.HasPrefix(w, "-") {
-			for i := 1; i < len(w); i++ {
-				if w[i] == letter || slices.Contains(more, w[i]) {
-					return true
-				}
-			}
+		} else if strings.HasPrefix(w, "-") && strings.ContainsAny(w, letters) {
+			return true
 		}
 	}
 	return false
@@ -73,53 +90,18 @@ func option(c command, letter byte, long string, more ...byte) bool {
 
 // everything tells whether a word means all there is, here or on the machine.
 func everything(w string) bool {
-	if strings.HasPrefix(w, "-") {
+	if w == "" || strings.HasPrefix(w, "-") {
 		return false
 	}
 	trimmed := strings.TrimRight(w, "/")
-	return w != "" && (trimmed == "" || slices.Contains([]string{"*", "/*", ".", "./*", "..", "../*", "~", "~/*", ".*", "/.", "/..", "$HOME"}, trimmed))
+	return trimmed == "" || slices.Contains([]string{"*", "/*", ".", "./*", "..", "../*", "~", "~/*", ".*", "/.", "/.."}, trimmed)
 }
 
-var (
-	downloaders = []string{"curl", "wget", "fetch", "aria2c", "lynx"}
-	shells      = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh", "busybox"}
-	others      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(python|perl|ruby|node|php|lua|tclsh)[0-9.]*$`) })
-)
-
-// downloadPipe finds a download that is piped into an interpreter.
-func downloadPipe(n *syntax.BinaryCmd) finding {
-	if !mentions(n.X, func(name string) bool { return slices.Contains(downloaders, name) }) {
+// forkBomb finds a function that starts itself again and again.
+func forkBomb(f *syntax.FuncDecl) finding {
+	if f.Name == nil {
 		return finding{}
 	}
-	runs := func(name string) bool {
-		return slices.Contains(shells, name) || others().MatchString(name) || name == "source" || name == "." || name == "eval"
-	}
-	if mentions(n.Y, runs) {
-		return blocked("shell.destructive", "it runs what it downloads")
-	}
-	return finding{}
-}
-
-// mentions tells whether a statement runs a command of that kind, or names one as an argument of a wrapper.
-func mentions(s *syntax.Stmt, is func(string) bool) bool {
-	found := false
-	syntax.Walk(s, func(n syntax.Node) bool {
-		if c, ok := n.(*syntax.CallExpr); ok {
-			words := wordsOf(c)
-			for i, w := range words.words {
-				if i > 0 && !wrappers[words.name()] {
-					break
-				}
-				found = found || is(base(w))
-			}
-		}
-		return !found
-	})
-	return found
-}
-
-// forkBomb finds a function that pipes itself into itself in the background.
-func forkBomb(f *syntax.FuncDecl) finding {
 	calls, background := 0, false
 	syntax.Walk(f.Body, func(n syntax.Node) bool {
 		switch n := n.(type) {

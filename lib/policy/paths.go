@@ -1,9 +1,12 @@
 package policy
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 )
@@ -16,28 +19,57 @@ const (
 	writing access = true
 )
 
-// path judges a path that a tool is given. It is judged twice: as it is written, and where it leads once symbolic links are
-// followed; both must be inside the workspace, and neither in a forbidden place.
-func (p *Policy) path(name string, a access) finding { return p.pathFrom(p.workspace, name, a) }
+// maxPathBytes is what a path may have; no kernel here takes more (PATH_MAX).
+const maxPathBytes = 4096
 
-// pathFrom is path for a name that is relative to the directory dir.
-func (p *Policy) pathFrom(dir, name string, a access) finding {
+// path judges a path that a tool is given, relative to the workspace.
+func (p *Policy) path(name string, a access) finding {
 	if f, bad := odd(name); bad {
 		return f
 	}
+	return p.pathFrom(p.workspace, name, a)
+}
+
+// word judges a word of a command that could be a path, relative to a directory. Unlike a tool's path it may be any text.
+func (p *Policy) word(dir, word string, a access) finding {
+	switch {
+	case strings.HasPrefix(word, "~"):
+		return outside(word)
+	case word == "" || len(word) > maxPathBytes || !utf8.ValidString(word):
+		return finding{}
+	}
+	return p.pathFrom(dir, word, a)
+}
+
+// pathFrom judges a path twice: as it is written, and where it leads once symbolic links are followed. Both must be inside
+// the workspace, and neither in a forbidden place.
+func (p *Policy) pathFrom(dir, name string, a access) finding {
 	abs := name
 	if !filepath.IsAbs(name) {
-		abs = filepath.Join(dir, name)
+		abs = dir + "/" + name // not cleaned: x/.. is not here if x is a link
 	}
-	abs = filepath.Clean(abs)
-	if f := p.place(name, abs, p.workspace, a); f.blocked && p.place(name, abs, p.root, a).blocked {
-		return f
+	written := p.place(name, filepath.Clean(abs), a, p.workspace, p.root)
+	if written.blocked {
+		return written
 	}
 	real, err := p.resolve(abs)
 	if err != nil {
-		return blocked("path.invalid", "%+q cannot be examined: %v", bounded(name), err)
+		return blocked("path.invalid", "%+q cannot be examined: %v", bounded(name), reason(err))
 	}
-	return p.place(name, real, p.root, a)
+	return stricter(written, p.place(name, real, a, p.root))
+}
+
+// reason leaves the path of this machine out of a message.
+func reason(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+func outside(name string) finding {
+	return blocked("path.outside", "%+q is outside the workspace", bounded(name))
 }
 
 // odd refuses names that cannot be shown or mean something else to a shell.
@@ -45,79 +77,116 @@ func odd(name string) (finding, bool) {
 	switch {
 	case name == "":
 		return blocked("path.invalid", "the path is empty"), true
-	case len(name) > 4096 || !utf8.ValidString(name):
+	case len(name) > maxPathBytes || !utf8.ValidString(name):
 		return blocked("path.invalid", "the path is too long or not UTF-8"), true
 	case strings.HasPrefix(name, "~"):
-		return blocked("path.outside", "%+q is outside the workspace", bounded(name)), true
+		return outside(name), true
 	}
 	for _, r := range name {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return blocked("path.invalid", "the path %+q holds a character that cannot be seen", bounded(name)), true
 		}
 	}
 	return finding{}, false
 }
 
-// place judges an absolute path, given the workspace in the same terms, links followed or not.
-func (p *Policy) place(name, abs, workspace string, a access) finding {
+// place judges an absolute path, given the names of the workspace in the same terms.
+func (p *Policy) place(name, abs string, a access, workspaces ...string) finding {
 	for _, f := range p.forbidden {
-		if inside(abs, f) {
+		if insideFold(abs, f) {
 			return blocked("path.forbidden", "%+q is in a forbidden place (%s)", bounded(name), f)
 		}
 	}
-	rel, err := filepath.Rel(workspace, abs)
-	within := err == nil && filepath.IsLocal(rel)
+	within := false
+	for _, w := range workspaces {
+		within = within || inside(abs, w)
+	}
 	switch {
 	case !within && p.workspaceOnly:
-		return blocked("path.outside", "%+q is outside the workspace", bounded(name))
+		return outside(name)
+	case a == writing && protected(abs, workspaces):
+		return blocked("path.protected", "%+q is protected: git runs what it says", bounded(name))
 	case !within:
 		return medium("path.open", "%+q is outside the workspace, which workspace_only = false permits", bounded(name))
-	case a == writing && protected(rel):
-		return blocked("path.protected", "%+q is protected: git runs what it says", bounded(name))
 	case a == writing:
 		return medium("path.workspace", "writes inside the workspace")
 	}
 	return low("path.workspace", "reads inside the workspace")
 }
 
-// protected are places inside a workspace from which git starts programs.
-func protected(rel string) bool {
-	parts := strings.Split(strings.ToLower(filepath.ToSlash(rel)), "/")
+// protected are places from which git starts programs. The way to the workspace itself does not count.
+func protected(abs string, workspaces []string) bool {
+	for _, w := range workspaces {
+		if inside(abs, w) {
+			abs = strings.TrimPrefix(abs, w)
+			break
+		}
+	}
+	parts := strings.Split(strings.ToLower(abs), "/")
 	for i, part := range parts {
 		if part != ".git" {
 			continue
 		}
-		rest := strings.Join(parts[i+1:], "/")
-		if rest == "" || rest == "config" || rest == "config.worktree" || rest == "hooks" || strings.HasPrefix(rest, "hooks/") ||
-			strings.HasPrefix(rest, "modules/") || strings.HasPrefix(rest, "worktrees/") || strings.HasPrefix(rest, "info/") {
+		rest := append(parts[i+1:], "")
+		switch rest[0] {
+		case "", "config", "config.worktree", "hooks", "modules", "worktrees", "info":
 			return true
 		}
 	}
 	return false
 }
 
-// inside tells whether path is dir or below it.
+// inside tells whether path is dir or below it, by whole components.
 func inside(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// resolve follows the symbolic links of the longest part of the path that exists. What does not exist yet cannot lead
-// anywhere; a link that leads nowhere can, once its target is made, so it is followed too.
+// insideFold is inside for places that must not be reached: some file systems take SSH for ssh.
+func insideFold(path, dir string) bool {
+	return inside(path, dir) || inside(strings.ToLower(path), strings.ToLower(dir))
+}
+
+// resolve follows a path as the kernel does: x/.. is the directory above the one that x leads to.
 func (p *Policy) resolve(abs string) (string, error) {
+	if len(abs) > 2*maxPathBytes {
+		return "", syscall.ENAMETOOLONG
+	}
+	at, names := "/", []string(nil)
+	for name := range strings.SplitSeq(abs, "/") {
+		if name != ".." {
+			names = append(names, name)
+			continue
+		}
+		real, err := p.fs.EvalSymlinks(filepath.Join(at, filepath.Join(names...)))
+		if err != nil {
+			return "", err
+		}
+		at, names = filepath.Dir(real), names[:0]
+	}
+	return p.deepest(filepath.Join(at, filepath.Join(names...)))
+}
+
+// deepest follows the symbolic links of the longest part of a path that exists. What does not exist yet cannot lead
+// anywhere; a link that leads nowhere can, once its target is made, so it is refused.
+func (p *Policy) deepest(abs string) (string, error) {
 	rest := ""
 	for dir := abs; ; dir = filepath.Dir(dir) {
 		real, err := p.fs.EvalSymlinks(dir)
-		if err == nil {
+		switch {
+		case err == nil:
 			return filepath.Join(real, rest), nil
-		}
-		if !os.IsNotExist(err) || dir == filepath.Dir(dir) {
+		case !absent(err) || dir == filepath.Dir(dir):
 			return "", err
-		}
-		if dangling(p.fs, dir) {
-			return "", os.ErrInvalid
+		case dangling(p.fs, dir):
+			return "", errors.New("it is a link that leads nowhere")
 		}
 		rest = filepath.Join(filepath.Base(dir), rest)
 	}
+}
+
+// absent tells whether an error says that there can be no file of this name now.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
 }
 
 // dangling tells whether a path that does not resolve is there all the same: a link that leads nowhere.

@@ -4,12 +4,12 @@
 // Risk and autonomy are those of the specification ("Security model"). Rules, by the ids that verdicts bear:
 //
 //	tool.not_allowed    the tool does not exist or is not in channels.cli.tools_allow       denied
-//	args.invalid        the arguments are not what the tool takes                           denied
+//	args.invalid        the arguments are not what the tool takes                           denied, at the tool's risk
 //	tool.low            time, memory_search, ask_user                                       low
 //	path.workspace      inside the workspace                                                low to read, medium to write
 //	path.open           outside it, where workspace_only is false                           medium
 //	path.outside        outside it                                                          blocked
-//	path.forbidden      below a forbidden path or clawsh's home                             blocked
+//	path.forbidden      below a forbidden path, clawsh's home or one of its files           blocked
 //	path.protected      git's hooks and settings, to be written                             blocked
 //	path.invalid        no path that can be judged                                          blocked
 //	http.domain         an allowed domain: low; any other                                   blocked
@@ -18,12 +18,16 @@
 //	command.harmless    exactly pwd                                                         low
 //	command.unlisted    a command is not on the allowlist                                   high
 //	shell.construct     more than simple commands with literal words                        high
+//	autonomy.readonly   anything above low risk, at that level                              denied
 //	command.forbidden   a forbidden command, anywhere in the script                         blocked
 //	shell.destructive   a destructive pattern, anywhere in the script                       blocked
 //	shell.syntax        the script cannot be parsed                                         blocked
 //	shell.unsafe_bytes  characters that people and shells read differently; too long; too deep      blocked
 //
 // Blocked beats everything, approval and autonomy full included. Where a script has several parts, the strictest decides.
+// Supervision denies high risk under the rule that found it.
+//
+// A script is judged as it is written, and once more, by ExecIn and Access, as it is expanded when it runs.
 package policy
 
 import (
@@ -92,18 +96,36 @@ func New(cfg *config.Config, fs Resolver) (*Policy, error) {
 	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
 		commands: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains,
 		tools: cfg.Channels.CLI.ToolsAllow, fs: fs}
-	p.root = p.workspace
-	if real, err := fs.EvalSymlinks(p.workspace); err == nil {
-		p.root = real
-	}
-	for _, f := range append([]string{cfg.Home}, cfg.Security.ForbiddenPaths...) {
+	p.root = p.real(p.workspace)
+	for _, f := range append(ownPlaces(cfg), cfg.Security.ForbiddenPaths...) {
 		p.forbidden = append(p.forbidden, filepath.Clean(f))
-		if real, err := fs.EvalSymlinks(f); err == nil && real != f {
+		if real := p.real(f); real != filepath.Clean(f) {
 			p.forbidden = append(p.forbidden, real)
 		}
 	}
 	p.hash = sync.OnceValue(p.compute)
 	return p, nil
+}
+
+// ownPlaces are what belongs to clawsh itself, at every level and whatever the configuration forbids: its home, and the
+// files that the configuration keeps elsewhere.
+func ownPlaces(cfg *config.Config) []string {
+	places := []string{cfg.Home}
+	for _, f := range []string{cfg.File, cfg.Receipts.Path, cfg.Memory.Path, cfg.Memory.Path + "-wal", cfg.Memory.Path + "-shm"} {
+		if filepath.IsAbs(f) && !inside(filepath.Clean(f), filepath.Clean(cfg.Home)) {
+			places = append(places, f)
+		}
+	}
+	return places
+}
+
+// real is where a configured path leads; itself, where that cannot be told.
+func (p *Policy) real(path string) string {
+	real, err := p.resolve(path)
+	if err != nil {
+		return filepath.Clean(path)
+	}
+	return real
 }
 
 // Hash is the SHA-256 of the policy's canonical description: two policies with the same hash decide alike.
@@ -167,7 +189,22 @@ func (p *Policy) Decide(c Call) Verdict {
 	if !slices.Contains(p.tools, c.Tool) {
 		return Verdict{Deny, record.RiskHigh, "tool.not_allowed", fmt.Sprintf("the tool %+q is not permitted", bounded(c.Tool))}
 	}
-	return p.apply(c.Tool, p.examine(c))
+	f := p.examine(c)
+	if f.rule == ruleInvalid {
+		f.risk = usualRisk(c.Tool)
+	}
+	return p.apply(c.Tool, f)
+}
+
+// usualRisk is the risk of a tool whose arguments say nothing.
+func usualRisk(tool string) string {
+	switch tool {
+	case "shell":
+		return record.RiskHigh
+	case "file_write":
+		return record.RiskMedium
+	}
+	return record.RiskLow
 }
 
 // bounded cuts a text that a model has chosen for a message.

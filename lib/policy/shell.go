@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -8,10 +9,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of a script. The parser has none of its own: a million brackets would end the process.
+// Bounds of a script. The parser has none of its own: a million brackets would end the process. Five hundred cost it some
+// milliseconds.
 const (
 	maxScriptBytes = 64 << 10
-	maxNesting     = 64
+	maxBrackets    = 500
 	maxUnwrap      = 8
 )
 
@@ -21,12 +23,13 @@ type command struct {
 	literal []bool // which words are what they look like
 }
 
-// name is the base name of the command word, if it is literal.
+// name is the base name of the command word, in lower case, since some file systems take RM for rm. Where a part of the word
+// is known only when it runs, it is the name for the case that this part is empty.
 func (c command) name() string {
-	if len(c.words) == 0 || !c.literal[0] {
+	if len(c.words) == 0 {
 		return ""
 	}
-	return base(c.words[0])
+	return strings.ToLower(base(c.words[0]))
 }
 
 func base(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
@@ -39,7 +42,7 @@ func (p *Policy) shell(a shellArgs) finding {
 	return p.script(*a.Command, 0)
 }
 
-// script judges the text of a script; level counts how many wrappers it was found in.
+// script judges the text of a script; level counts how many scripts it was found in.
 func (p *Policy) script(text string, level int) finding {
 	if f := unsafeBytes(text); f.blocked {
 		return f
@@ -54,53 +57,52 @@ func (p *Policy) script(text string, level int) finding {
 	if len(file.Stmts) == 0 {
 		return blocked("shell.syntax", "the command is empty")
 	}
-	if strings.TrimSpace(text) == "pwd" {
+	verdict := p.everywhere(file, level)
+	if strings.TrimSpace(text) == "pwd" && !verdict.blocked {
 		return low("command.harmless", "pwd only tells the directory")
 	}
-	verdict := p.everywhere(file, level)
 	for _, s := range file.Stmts {
 		verdict = stricter(verdict, p.statement(s))
 	}
 	return verdict
 }
 
-// unsafeBytes refuses what people, parsers and shells read differently, before anything is parsed.
+// unsafeBytes refuses what people, parsers and shells read differently, before anything is parsed. Brackets are counted, not
+// matched: that cannot be deceived by quotes, and nobody needs so many.
 func unsafeBytes(text string) finding {
 	if len(text) > maxScriptBytes || !utf8.ValidString(text) {
 		return blocked("shell.unsafe_bytes", "the command is longer than %d bytes, or not UTF-8", maxScriptBytes)
 	}
-	depth := 0
+	brackets := 0
 	for _, r := range text {
 		switch {
 		case r == '\n' || r == '\t':
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r):
+		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
 			return blocked("shell.unsafe_bytes", "the command holds the character %U, which cannot be seen", r)
 		case strings.ContainsRune("({`[", r):
-			// counted, not matched: brackets in quotes do no harm to the parser, but never need so many
-			if depth++; depth > maxNesting {
-				return blocked("shell.unsafe_bytes", "the command holds more than %d brackets", maxNesting)
+			if brackets++; brackets > maxBrackets {
+				return blocked("shell.unsafe_bytes", "the command holds more than %d brackets", maxBrackets)
 			}
-		}
-	}
-	for _, word := range []string{"if", "while", "until", "for", "case", "select", "!"} {
-		if strings.Count(text, word+" ") > 4*maxNesting {
-			return blocked("shell.unsafe_bytes", "the command is nested too deep")
 		}
 	}
 	return finding{}
 }
 
-// everywhere looks at every command in the script, however deep it stands, for what is blocked.
+// everywhere looks at all that the script shows, however deep it stands, for what is blocked.
 func (p *Policy) everywhere(file *syntax.File, level int) finding {
 	verdict := finding{}
+	seen, marks := map[*syntax.BinaryCmd]bool{}, survey(file)
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
+		case *syntax.Stmt:
+			verdict = stricter(verdict, p.redirections(n, marks, level))
 		case *syntax.CallExpr:
-			verdict = stricter(verdict, p.forbiddenCommand(wordsOf(n), level))
+			c := wordsOf(n)
+			verdict = stricter(verdict, p.forbiddenCommand(c, level))
+			verdict = stricter(verdict, runsDownload(n, marks))
+			verdict = stricter(verdict, p.arguments(p.workspace, c))
 		case *syntax.BinaryCmd:
-			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
-				verdict = stricter(verdict, downloadPipe(n))
-			}
+			verdict = stricter(verdict, p.pipeline(n, marks, seen, level))
 		case *syntax.FuncDecl:
 			verdict = stricter(verdict, forkBomb(n))
 		}
@@ -132,67 +134,47 @@ func (p *Policy) statement(s *syntax.Stmt) finding {
 		}
 		return high("shell.construct", "it joins commands in a way that is not plain")
 	}
-	return high("shell.construct", "it is more than simple commands")
+	return high("shell.construct", "it is %s", construct(s.Cmd))
 }
 
-// simple judges one simple command.
+// construct names a command that is not simple.
+func construct(c syntax.Command) string {
+	switch c.(type) {
+	case *syntax.IfClause, *syntax.CaseClause, *syntax.TestClause:
+		return "a condition"
+	case *syntax.WhileClause, *syntax.ForClause:
+		return "a loop"
+	case *syntax.FuncDecl:
+		return "a function"
+	case *syntax.Subshell, *syntax.Block:
+		return "a group of commands"
+	case *syntax.ArithmCmd, *syntax.LetClause:
+		return "arithmetic"
+	case *syntax.DeclClause:
+		return "a declaration"
+	}
+	return "more than simple commands"
+}
+
+// movers change what the paths of the commands behind them mean.
+var movers = []string{"cd", "pushd", "popd"}
+
+// simple judges one simple command by the allowlist. What a listed wrapper runs must be listed too.
 func (p *Policy) simple(c command) finding {
-	for _, ok := range c.literal {
-		if !ok {
-			return high("shell.construct", "a word of it is known only when it runs")
-		}
+	if slices.Contains(c.literal, false) {
+		return high("shell.construct", "a word of it is known only when it runs")
 	}
 	if len(c.words) == 0 {
 		return high("shell.construct", "it runs no command")
 	}
-	name, args := c.words[0], p.arguments(p.workspace, c)
-	if args.blocked {
-		return args
+	inner := unwrap(c)
+	if len(inner.scripts) > 0 {
+		return high("shell.construct", "%+q runs a text as a script", bounded(c.words[0]))
 	}
-	for _, allowed := range p.commands {
-		if name != allowed {
-			continue
-		}
-		return medium("command.allowlist", "runs %s, which is on the allowlist", name)
-	}
-	return high("command.unlisted", "%+q is not on the allowlist", bounded(name))
-}
-
-// arguments judges every word of a listed command that could be a path: the words themselves, and what stands behind the =
-// or the letter of an option.
-func (p *Policy) arguments(dir string, c command) finding {
-	verdict := finding{}
-	for _, w := range c.words[1:] {
-		for _, candidate := range candidates(w) {
-			if f := p.pathFrom(dir, candidate, reading); f.blocked && (f.rule != "path.invalid" || candidate == w) {
-				verdict = stricter(verdict, f)
-			}
+	for _, part := range inner.commands {
+		if name := part.words[0]; !slices.Contains(p.commands, name) || slices.Contains(movers, name) {
+			return high("command.unlisted", "%+q is not on the allowlist", bounded(name))
 		}
 	}
-	return verdict
-}
-
-// candidates are the paths that a word may mean to a program.
-func candidates(word string) []string {
-	if word == "" || word == "-" || word == "--" {
-		return nil
-	}
-	if !strings.HasPrefix(word, "-") {
-		out := []string{word}
-		if _, v, ok := strings.Cut(word, "="); ok && v != "" {
-			out = append(out, v)
-		}
-		return out
-	}
-	if _, v, ok := strings.Cut(word, "="); ok && v != "" {
-		return []string{v}
-	}
-	var out []string
-	if !strings.HasPrefix(word, "--") {
-		// behind which letter of a cluster the value begins depends on the program: each place is tried
-		for i := 2; i < min(len(word), 32); i++ {
-			out = append(out, word[i:])
-		}
-	}
-	return out
+	return medium("command.allowlist", "runs %s, which is on the allowlist", c.words[0])
 }

@@ -18,6 +18,9 @@ func wordsOf(c *syntax.CallExpr) command {
 
 // literal returns a word as the program will see it, and whether that is certain: nothing in it is expanded.
 func literal(w *syntax.Word) (string, bool) {
+	if w.Lit() == "{}" { // no brace expansion: find's and xargs's place for a name
+		return "{}", true
+	}
 	var b strings.Builder
 	ok := true
 	for i, part := range w.Parts {

@@ -5,78 +5,192 @@ import (
 	"strings"
 )
 
-// wrappers are programs that run the command in their arguments.
-var wrappers = map[string]bool{"env": true, "sudo": true, "doas": true, "nice": true, "nohup": true, "timeout": true, "xargs": true, "time": true,
-	"command": true, "exec": true, "builtin": true, "stdbuf": true, "setsid": true, "busybox": true, "ionice": true, "chrt": true, "taskset": true,
-	"strace": true, "watch": true, "parallel": true, "find": true, "flock": true, "unshare": true, "chroot": true, "su": true, "eval": true, "trap": true,
-	"script": true, "ssh": true, "nsenter": true, "systemd-run": true, "at": true, "batch": true, "entr": true, "toybox": true, "rlwrap": true, "pkexec": true}
+// wrapper says how a program that runs the command in its arguments takes them.
+type wrapper struct {
+	operands int    // words of its own before the command: timeout's duration
+	plain    string // short options that take no value
+	assigns  bool   // NAME=VALUE may stand before the command
+	lookup   string // short options with which it runs nothing
+}
 
-// unwrap judges what a command runs in its turn. Which argument is the inner command depends on the wrapper's options; each
-// that could be is judged, since only blocked findings count here.
-func (p *Policy) unwrap(name string, c command, level int) []finding {
-	if level >= maxUnwrap {
-		return []finding{blocked("shell.unsafe_bytes", "commands in commands, more than %d deep", maxUnwrap)}
-	}
-	var out []finding
-	if slices.Contains(shells, name) || name == "su" || name == "eval" || name == "trap" || name == "watch" || name == "ssh" || name == "script" ||
-		name == "parallel" || name == "xargs" {
-		for _, w := range c.words[1:] {
-			if strings.ContainsAny(w, " \t\n;|&") {
-				out = append(out, onlyBlocked(p.script(w, level+1)))
+var wrappers = map[string]wrapper{
+	"env": {plain: "i0v", assigns: true}, "sudo": {plain: "AbEHnPSisKkVvl", assigns: true}, "doas": {plain: "nsL"}, "pkexec": {}, "run0": {}, "su": {operands: 1},
+	"nice": {}, "ionice": {plain: "t"}, "chrt": {operands: 1, plain: "abdfiorv"}, "taskset": {operands: 1, plain: "ac"},
+	"nohup": {}, "setsid": {plain: "cfw"}, "timeout": {operands: 1, plain: "fpv"}, "stdbuf": {}, "time": {plain: "pvalq"},
+	"command": {plain: "p", lookup: "vV"}, "exec": {plain: "cl"}, "builtin": {}, "busybox": {}, "toybox": {},
+	"xargs": {plain: "0rtpxo"}, "parallel": {}, "watch": {plain: "bcdegtwx"}, "entr": {plain: "acdnprsxz"}, "script": {}, "flock": {operands: 1, plain: "senuxoF"},
+	"strace": {plain: "cCdfFhikqrtTvVwxyzZ"}, "ltrace": {}, "unshare": {}, "nsenter": {}, "chroot": {operands: 1}, "systemd-run": {}, "rlwrap": {},
+	"ssh": {operands: 1}, "setarch": {operands: 1}, "linux64": {}, "firejail": {}, "fakeroot": {}, "caffeinate": {}, "gtimeout": {operands: 1}, "genv": {assigns: true},
+	"gnice": {}, "gxargs": {}, "unbuffer": {}, "dbus-run-session": {}, "runuser": {operands: 1}, "setpriv": {}, "capsh": {}, "prlimit": {}, "numactl": {}}
+
+// takesText are programs that hand a word of theirs to a shell.
+var takesText = []string{"su", "watch", "ssh", "script", "parallel", "flock", "trap", "runuser", "entr", "alias"}
+
+// unwrapped is what a command runs in the end: itself, the commands in its words, the scripts in them.
+type unwrapped struct {
+	commands []command
+	scripts  []string
+	deep     bool // there are more than anybody needs
+}
+
+// maxCommands bounds how many commands one simple command is taken for.
+const maxCommands = 64
+
+// unwrap finds all that a command could run. Where it depends on options that are not known here, each word that could be
+// the inner command is taken for one.
+func unwrap(c command) unwrapped {
+	u := unwrapped{}
+	starts, scripts := []int{0}, map[int]bool{}
+	for n := 0; n < len(starts); n++ {
+		if n == maxCommands {
+			u.deep = true
+			break
+		}
+		part := command{c.words[starts[n]:], c.literal[starts[n]:]}
+		if len(part.words) == 0 {
+			continue
+		}
+		u.commands = append(u.commands, part)
+		for _, i := range part.inner() {
+			if i += starts[n]; !slices.Contains(starts, i) {
+				starts = append(starts, i)
 			}
 		}
-		if name == "eval" {
-			out = append(out, onlyBlocked(p.script(strings.Join(c.words[1:], " "), level+1)))
-		}
-	}
-	if wrappers[name] || slices.Contains(shells, name) {
-		for i := 1; i < len(c.words); i++ {
-			if f := p.innerCommand(command{c.words[i:], c.literal[i:]}, level+1); f.blocked {
-				out = append(out, f)
+		for _, i := range part.texts() {
+			if i += starts[n]; !scripts[i] {
+				scripts[i] = true
+				u.scripts = append(u.scripts, c.text(i, starts[n]))
 			}
 		}
-		if name == "env" {
-			out = append(out, p.splitStrings(c, level)...)
+	}
+	return u
+}
+
+// runs tells whether one of the commands is of that kind.
+func (u unwrapped) runs(is func(string) bool) bool {
+	return slices.ContainsFunc(u.commands, func(c command) bool { return is(c.name()) })
+}
+
+// inner are the indexes of the words where a wrapped command may begin.
+func (c command) inner() []int {
+	if c.name() == "find" {
+		return c.afterExec()
+	}
+	w, ok := wrappers[c.name()]
+	if !ok {
+		return nil
+	}
+	var out []int
+	budget, options := w.operands+1, true
+	for i := 1; i < len(c.words) && budget > 0 && len(out) <= maxCommands; i++ {
+		switch word := c.words[i]; {
+		case options && word == "--":
+			options = false
+		case options && len(word) > 1 && word[0] == '-':
+			if word[1] != '-' && strings.ContainsAny(word[1:], w.lookup) {
+				return nil
+			}
+			if mayTakeValue(word, w.plain) {
+				budget++
+			}
+		case w.assigns && strings.Contains(word, "="), !c.literal[i] && word == "":
+		default:
+			out = append(out, i)
+			budget--
 		}
 	}
 	return out
 }
 
-// innerCommand is forbiddenCommand for words that may not be a command at all.
-func (p *Policy) innerCommand(c command, level int) finding {
-	name := c.name()
-	if name == "" || strings.HasPrefix(c.words[0], "-") || level > maxUnwrap {
-		return finding{}
+// mayTakeValue tells whether the word behind an option may be its value.
+func mayTakeValue(option, plain string) bool {
+	if strings.HasPrefix(option, "--") {
+		return !strings.Contains(option, "=")
 	}
-	if slices.Contains(p.never, name) || name == "mkfs" || strings.HasPrefix(name, "mkfs.") {
-		return p.forbiddenCommand(c, maxUnwrap-1)
-	}
-	if f := destructive(name, c); f.blocked {
-		return f
-	}
-	if slices.Contains(shells, name) {
-		return p.forbiddenCommand(c, level)
-	}
-	return finding{}
+	return strings.Trim(option[1:], plain) != ""
 }
 
-// splitStrings judges env -S "command line".
-func (p *Policy) splitStrings(c command, level int) []finding {
-	var out []finding
-	for _, w := range c.words[1:] {
-		text := strings.TrimPrefix(strings.TrimPrefix(w, "--split-string="), "-S")
-		if text != "" && strings.ContainsAny(text, " \t") {
-			out = append(out, onlyBlocked(p.script(text, level+1)))
+// afterExec are the commands of find.
+func (c command) afterExec() []int {
+	var out []int
+	for i, w := range c.words[:len(c.words)-1] {
+		if len(out) <= maxCommands && slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w) {
+			out = append(out, i+1)
 		}
 	}
 	return out
 }
 
-// onlyBlocked keeps what is blocked: of a script inside a script nothing else counts, the wrapper itself is not on the
-// allowlist. A text that is no script is no reason to block.
-func onlyBlocked(f finding) finding {
-	if f.blocked && f.rule != "shell.syntax" {
-		return f
+// texts are the indexes of the words that the command runs as scripts.
+func (c command) texts() []int {
+	var out []int
+	switch name := c.name(); {
+	case isShell(name):
+		return c.shellScripts()
+	case name == "eval" && len(c.words) > 1:
+		return []int{1}
+	case name == "env":
+		for i, w := range c.words {
+			if i > 0 && splits(w) && len(out) < maxUnwrap { // each is the whole rest of the command
+				out = append(out, i)
+			}
+		}
+	case slices.Contains(takesText, name):
+		for i, w := range c.words {
+			if i > 0 && strings.ContainsAny(w, " \t\n;|&=") {
+				out = append(out, i)
+			}
+		}
 	}
-	return finding{}
+	return out
+}
+
+// shellScripts finds the script of sh -c, which need not stand right behind it.
+func (c command) shellScripts() []int {
+	var out []int
+	given, budget := false, 1
+	for i := 1; i < len(c.words) && budget > 0; i++ {
+		w := c.words[i]
+		switch {
+		case len(w) > 1 && (w[0] == '-' || w[0] == '+'):
+			given = given || w[0] == '-' && w[1] != '-' && strings.Contains(w, "c")
+			if strings.HasPrefix(w, "--") && w != "--" || strings.ContainsAny(w, "oO") {
+				budget++
+			}
+		default:
+			if given {
+				out = append(out, i)
+			}
+			budget--
+		}
+	}
+	return out
+}
+
+// splits tells whether a word is env's option that takes a command line.
+func splits(w string) bool {
+	return strings.HasPrefix(w, "--s") || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "S")
+}
+
+// text is the script that begins in word i of a command that begins at start.
+func (c command) text(i, start int) string {
+	rest := strings.Join(c.words[i+1:], " ")
+	switch w := c.words[i]; (command{words: c.words[start:]}).name() {
+	case "eval":
+		return w + " " + rest
+	case "env":
+		_, value, long := strings.Cut(w, "=")
+		if !strings.HasPrefix(w, "--") {
+			_, value, long = strings.Cut(w, "S")
+		}
+		if !long {
+			value = ""
+		}
+		return value + " " + rest
+	case "alias":
+		_, value, _ := strings.Cut(w, "=")
+		return value
+	default:
+		return w
+	}
 }

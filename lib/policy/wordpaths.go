@@ -1,0 +1,95 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxCluster is how many letters of an option are tried as the place where its value begins.
+const maxCluster = 32
+
+// arguments judges every literal word of a command that could be a path, relative to a directory: the words themselves, and
+// what stands behind the = or the letters of an option.
+func (p *Policy) arguments(dir string, c command) finding {
+	verdict, seen := finding{}, map[string]bool{}
+	for i, w := range c.words {
+		if i == 0 || !c.literal[i] || seen[w] {
+			continue
+		}
+		seen[w] = true
+		for _, candidate := range candidates(w) {
+			if verdict = stricter(verdict, onlyBlocked(p.word(dir, candidate, reading))); verdict.blocked {
+				return verdict
+			}
+		}
+	}
+	return verdict
+}
+
+// candidates are the paths that a word may mean to a program. Which letters of a short option are options too, and where its
+// value begins, only the program knows: each place is tried.
+func candidates(word string) []string {
+	if word == "" || word == "-" || word == "--" {
+		return nil
+	}
+	var out []string
+	option := strings.HasPrefix(word, "-")
+	if !option {
+		out = append(out, word)
+	} else if word[1] != '-' {
+		for i := 2; i < min(len(word), maxCluster) && letter(word[i-1]); i++ {
+			out = append(out, word[i:])
+		}
+	}
+	for range maxCluster {
+		_, value, ok := strings.Cut(word, "=")
+		if !ok {
+			break
+		}
+		out, word = append(out, value), value
+	}
+	return out
+}
+
+func letter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// redirections judges the files that a statement redirects to and from, and the text that it gives to a shell to run.
+func (p *Policy) redirections(s *syntax.Stmt, l *landmarks, level int) finding {
+	verdict := finding{}
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+			verdict = stricter(verdict, p.redirect(r.Word, writing))
+		case syntax.RdrIn:
+			verdict = stricter(verdict, p.redirect(r.Word, reading))
+		}
+		call, ok := s.Cmd.(*syntax.CallExpr)
+		if !ok || !unwrap(wordsOf(call)).runs(isShell) {
+			continue
+		}
+		for _, w := range []*syntax.Word{r.Word, r.Hdoc} {
+			if w == nil {
+				continue
+			}
+			if within(w, l.downloads) {
+				return blocked("shell.destructive", "it runs what it downloads")
+			}
+			if text, _ := literal(w); r.Op == syntax.WordHdoc || w == r.Hdoc {
+				verdict = stricter(verdict, p.nested(text, level))
+			}
+		}
+	}
+	return verdict
+}
+
+func (p *Policy) redirect(w *syntax.Word, a access) finding {
+	text, ok := literal(w)
+	switch {
+	case !ok, text == "/dev/null", text == "/dev/stdout", text == "/dev/stderr":
+		return finding{}
+	}
+	return onlyBlocked(p.word(p.workspace, text, a))
+}

@@ -22,10 +22,10 @@ func builtin(req *record.Request) *step {
 	for _, m := range req.Messages {
 		last = m
 		if m.Role == "user" {
-			question = strings.TrimSpace(m.Content)
+			question = strings.Trim(m.Content, "\n")
 		}
 	}
-	result := strings.TrimSpace(last.Content)
+	result := strings.Trim(last.Content, "\n")
 	switch {
 	case last.Role == "tool" && last.IsError:
 		return say("This is clawsh's built-in mock model. I tried to list the files, but: %s", result)

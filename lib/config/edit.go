@@ -55,6 +55,9 @@ func editOne(src []byte, s Setting) []byte {
 	case p.found:
 		return splice(src, p.valueFrom, p.valueTo, s.literal())
 	case p.table:
+		if p.tableEnd > 0 && src[p.tableEnd-1] != '\n' {
+			line = "\n" + line
+		}
 		return splice(src, p.tableEnd, p.tableEnd, line)
 	}
 	if len(src) > 0 && !bytes.HasSuffix(src, []byte("\n")) {

@@ -44,7 +44,7 @@ func Default(home string) *Config {
 	}
 	c, err := load(nil, false, Paths{Home: home, File: home + "/config.toml", getenv: getenv})
 	if err != nil {
-		return &Config{Home: home}
+		return &Config{Home: home, Security: Security{Autonomy: "readonly", WorkspaceOnly: true, AuditLog: true}}
 	}
 	return c
 }
@@ -77,12 +77,14 @@ func load(data []byte, found bool, p Paths) (*Config, error) {
 	problems := &Problems{File: p.File}
 	at := keys(data, problems)
 	f := defaults()
+	var unknown []Problem
 	if len(problems.List) == 0 {
-		decode(data, &f, problems)
+		unknown = decode(data, &f, problems)
 	}
 	c := &Config{Home: p.Home, File: p.File, found: found}
 	v := &validator{paths: p, at: at, problems: problems}
 	v.check(&f, c)
+	problems.complete(unknown)
 	if len(problems.List) > 0 {
 		problems.sort()
 		return nil, problems
@@ -150,7 +152,8 @@ func keyOf(p *unstable.Parser, it unstable.Iterator) (string, position) {
 			s := p.Shape(n.Raw).Start
 			pos = position{s.Line, s.Column}
 		}
-		parts = append(parts, string(n.Data))
+		// a dot inside a quoted name is no separator: written so that no known key looks like it
+		parts = append(parts, strings.ReplaceAll(string(n.Data), ".", `"."`))
 	}
 	return strings.Join(parts, "."), pos
 }
@@ -169,12 +172,14 @@ func syntaxMessage(err error) string {
 
 // decode fills f. The decoder stops at a value of the wrong type, so such values are noted, blanked out, and the rest is
 // decoded again: all errors are reported in one pass.
-func decode(data []byte, f *file, problems *Problems) {
+// It returns the keys that the decoder does not know.
+func decode(data []byte, f *file, problems *Problems) (unknown []Problem) {
 	models := f.Providers.Models
 	f.Providers.Models = nil
 	for range 100 {
-		key, bad := decodeOnce(data, f, problems)
-		if !bad {
+		var key string
+		var bad bool
+		if key, unknown, bad = decodeOnce(data, f, problems); !bad {
 			break
 		}
 		var ok bool
@@ -190,26 +195,31 @@ func decode(data []byte, f *file, problems *Problems) {
 			f.Providers.Models[name] = m
 		}
 	}
+	return unknown
 }
 
-// decodeOnce decodes up to the first value of the wrong type, and returns its key.
-func decodeOnce(data []byte, f *file, problems *Problems) (key string, bad bool) {
+// decodeOnce decodes up to the first value of the wrong type, and returns its key; or the keys that are not known.
+func decodeOnce(data []byte, f *file, problems *Problems) (key string, unknown []Problem, bad bool) {
 	d := toml.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	err := d.Decode(f)
 	var strict *toml.StrictMissingError
 	var single *toml.DecodeError
 	switch {
-	case errors.As(err, &strict): // unknown keys are reported by the validator, which knows their case, too
+	case errors.As(err, &strict): // the validator reports them with suggestions; this is for what it overlooks
+		for _, e := range strict.Errors {
+			line, column := e.Position()
+			unknown = append(unknown, Problem{Line: line, Column: column, Key: strings.Join(e.Key(), "."), Message: "is not a known key"})
+		}
 	case errors.As(err, &single):
 		line, column := single.Position()
 		key = strings.Join(single.Key(), ".")
 		problems.List = append(problems.List, Problem{Line: line, Column: column, Key: key, Message: typeMessage(single)})
-		return key, true
+		return key, nil, true
 	case err != nil:
 		problems.List = append(problems.List, Problem{Line: 1, Column: 1, Message: "it cannot be read as TOML"})
 	}
-	return "", false
+	return "", unknown, false
 }
 
 // blank replaces a key and its value by blanks, so that everything else keeps its place.

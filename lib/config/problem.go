@@ -48,6 +48,19 @@ func (p *Problems) sort() {
 	p.List = slices.CompactFunc(p.List, func(a, b Problem) bool { return a == b })
 }
 
+// complete adds problems in lines of which nothing has been said yet.
+func (p *Problems) complete(more []Problem) {
+	said := map[int]bool{}
+	for _, x := range p.List {
+		said[x.Line] = true
+	}
+	for _, x := range more {
+		if !said[x.Line] {
+			p.List = append(p.List, x)
+		}
+	}
+}
+
 // quote shows a value in a message: bounded, escaped, and not at all where it could be a secret.
 func quote(key, value string) string {
 	low := strings.ToLower(key)
@@ -55,6 +68,9 @@ func quote(key, value string) string {
 		if strings.Contains(low, word) {
 			return "(not shown)"
 		}
+	}
+	if strings.Contains(value, "@") {
+		return "(not shown)" // a password may stand before it
 	}
 	if r := []rune(value); len(r) > 64 {
 		value = string(r[:64]) + "…"

@@ -181,6 +181,11 @@ func (v *validator) places(f *file, c *Config) {
 	if c.WorkspaceDir == "" {
 		return
 	}
+	for key, path := range map[string]string{"memory.path": c.Memory.Path, "receipts.path": c.Receipts.Path, "workspace_dir": c.File} {
+		if inside(path, c.WorkspaceDir) {
+			v.problem(key, "%s must not lie in the workspace, where tools write", path)
+		}
+	}
 	home := v.paths.getenv("HOME")
 	switch ws := c.WorkspaceDir; {
 	case ws == "/" || ws == filepath.Clean(home):

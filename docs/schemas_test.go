@@ -2,12 +2,18 @@ package docs
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"clawsh/lib/receipt"
+	"clawsh/lib/record"
 )
 
 // TestExamples checks the examples of SCHEMAS.md, and that every schema has one.
@@ -66,6 +72,7 @@ func TestSchemasRefuse(t *testing.T) {
 	for _, c := range [][2]string{
 		{"tool_call", `{"v":1,"kind":"tool_call","id":"x","tool":"t","args":{},"verdict":{"decision":"deny","risk":"low","reason":"","rule":"a.b","approval":"granted","policy_hash":"0","decided_at":"x"}}`},
 		{"tool_result", `{"v":1,"kind":"tool_result","id":"x","tool":"t","args":{},"status":"allowed","success":false,"output":"","metadata":{"duration_ms":1,"truncated":false}}`},
+		{"fixture_step", `{"final_text":"a","final_text_jq":"b"}`}, {"fixture_step", `{"tool_calls":[]}`}, {"fixture_step", `{"final_text":"a","error":"auth"}`},
 		{"receipt", `{"id":"receipt-1"}`}, {"user", `{"v":2,"kind":"user","id":"x","content":"y"}`}, {"final", `{"v":1,"kind":"final"}`},
 		{"envelope", `{"schema_version":"2.0","timestamp":"2026-05-12T14:00:00Z","command":"x","exit_code":1,"output_format":"json","data":{}}`},
 	} {
@@ -76,5 +83,103 @@ func TestSchemasRefuse(t *testing.T) {
 		if compile(t, c[0]).Validate(doc) == nil {
 			t.Errorf("%s accepts %s", c[0], c[1])
 		}
+	}
+}
+
+// section returns the part of SCHEMAS.md below a heading, up to the next one.
+func section(t *testing.T, heading string) string {
+	t.Helper()
+	page, err := os.ReadFile("SCHEMAS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "\n"+heading+"\n")
+	if !ok {
+		t.Fatalf("SCHEMAS.md has no heading %q", heading)
+	}
+	level := heading[:strings.IndexByte(heading, ' ')]
+	if level == "###" {
+		rest, _, _ = strings.Cut(rest, "\n### ")
+	}
+	rest, _, _ = strings.Cut(rest, "\n## ")
+	return rest
+}
+
+// names lists the JSON names of a struct's fields, those of structs inside it too.
+func names(typ reflect.Type) (out []string) {
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice && typ.Elem().Kind() != reflect.Uint8 {
+		typ = typ.Elem()
+	}
+	if typ.Kind() != reflect.Struct {
+		return nil
+	}
+	for f := range typ.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		out = append(append(out, name), names(f.Type)...)
+	}
+	return out
+}
+
+// TestEveryFieldIsDocumented: what the programs may write is in the section of its kind and in its schema.
+func TestEveryFieldIsDocumented(t *testing.T) {
+	common := section(t, "## Records")
+	common, _, _ = strings.Cut(common, "\n### ")
+	for kind, v := range map[string]any{"user": record.User{}, "request": record.Request{}, "delta": record.Delta{}, "response": record.Response{},
+		"tool_call": record.ToolCall{}, "tool_result": record.ToolResult{}, "final": record.Final{}, "error": record.Error{}} {
+		words := section(t, "### "+kind) + common
+		if kind == "tool_result" {
+			words += section(t, "### tool_call")
+		}
+		schema, err := FS.ReadFile("schemas/" + kind + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names(reflect.TypeOf(v)) {
+			if !strings.Contains(words, "`"+name) {
+				t.Errorf("SCHEMAS.md says nothing about %s.%s", kind, name)
+			}
+			if !bytes.Contains(schema, []byte(`"`+name+`":`)) {
+				t.Errorf("schemas/%s.json says nothing about %s", kind, name)
+			}
+		}
+	}
+}
+
+var errorCode = regexp.MustCompile(`(?:envelope\.Errorf\([\w.]+, |ErrorCode\(\) string { return |[.]ErrorCode = )"([a-z_]+(?:\.[a-z_]+)*)"`)
+
+// TestEveryErrorCodeIsDocumented: a code that a program gives is in the table.
+func TestEveryErrorCodeIsDocumented(t *testing.T) {
+	table := section(t, "## Error codes")
+	found := 0
+	for _, dir := range []string{"../cmd", "../lib"} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			for _, m := range errorCode.FindAllSubmatch(b, -1) {
+				found++
+				if !strings.Contains(table, "`"+string(m[1])+"`") {
+					t.Errorf("%s: the code %q is not in SCHEMAS.md", path, m[1])
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found < 40 {
+		t.Errorf("only %d codes found: is the expression still right?", found)
+	}
+}
+
+// TestReceiptExample: the receipt on the page is a real one.
+func TestReceiptExample(t *testing.T) {
+	_, example, _ := strings.Cut(section(t, "### tool_receipts.log"), "```json\n")
+	example, _, _ = strings.Cut(example, "```")
+	rep, err := receipt.Verify(strings.NewReader(example))
+	if err != nil || !rep.Valid || rep.Count != 1 {
+		t.Errorf("%+v, %v", rep, err)
 	}
 }

@@ -5,14 +5,22 @@
 //	 "result_hash":"…","status":"allowed","risk":"low","previous_hash":"…","receipt_hash":"…"}
 //
 // receipt_hash is the SHA-256 of the receipt's canonical JSON (RFC 8785) without receipt_hash itself; previous_hash is the
-// receipt_hash before it, 64 zeros for the first. All values are texts of printable ASCII, so that `jq -cS` and sha256sum alone can check
-// a chain: docs/SCHEMAS.md shows how.
+// receipt_hash before it, 64 zeros for the first. All values are texts of printable ASCII, so that `jq -cS` and sha256sum
+// alone can check a chain: docs/SCHEMAS.md shows how.
+//
+// A process that dies in the middle of an append leaves the beginning of a line. The next append ends it with a newline and
+// chains to the last whole receipt, so a crash stops nobody; Verify counts such lines and tells of them. Any other line that
+// is no receipt is a broken chain, and an end that is none is not appended to.
+//
+// A chain alone shows an edited, inserted, removed, moved or doubled line, but neither a cut tail nor a log that was
+// rewritten as a whole: Report.Evidence says so.
 package receipt
 
 import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"clawsh/lib/record"
 )
@@ -31,18 +39,22 @@ type Receipt struct {
 	ReceiptHash    string `json:"receipt_hash"`
 }
 
-// body is a receipt without its own hash: what the hash is over.
+// body is what a receipt's hash is over. Its fields stand in the order of RFC 8785, by name, so that for texts of printable
+// ASCII the encoding is the canonical form.
 type body struct {
-	ID             string `json:"id"`
-	Timestamp      string `json:"timestamp"`
-	ConversationID string `json:"conversation_id"`
-	Tool           string `json:"tool"`
 	ArgsHash       string `json:"args_hash"`
-	ResultHash     string `json:"result_hash"`
-	Status         string `json:"status"`
-	Risk           string `json:"risk"`
+	ConversationID string `json:"conversation_id"`
+	ID             string `json:"id"`
 	PreviousHash   string `json:"previous_hash"`
+	ResultHash     string `json:"result_hash"`
+	Risk           string `json:"risk"`
+	Status         string `json:"status"`
+	Timestamp      string `json:"timestamp"`
+	Tool           string `json:"tool"`
 }
+
+// idPrefix begins the id of every receipt.
+const idPrefix = "receipt-"
 
 // Genesis is the previous_hash of the first receipt.
 var Genesis = strings.Repeat("0", 64)
@@ -50,16 +62,18 @@ var Genesis = strings.Repeat("0", 64)
 // ErrNotFound means that there is no such receipt.
 var ErrNotFound = errors.New("no such receipt")
 
-// hash computes the receipt's hash.
+// hash computes the receipt's hash. The receipt must have passed check, which vouches for printable ASCII.
 func (r Receipt) hash() (string, error) {
-	raw, err := record.Encode(body{r.ID, r.Timestamp, r.ConversationID, r.Tool, r.ArgsHash, r.ResultHash, r.Status, r.Risk, r.PreviousHash})
+	raw, err := record.Encode(body{ArgsHash: r.ArgsHash, ConversationID: r.ConversationID, ID: r.ID, PreviousHash: r.PreviousHash,
+		ResultHash: r.ResultHash, Risk: r.Risk, Status: r.Status, Timestamp: r.Timestamp, Tool: r.Tool})
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("encode receipt: %w", err)
 	}
-	return record.Hash(raw)
+	return record.HashBytes(raw), nil
 }
 
-// of makes the receipt of a result, without its place in the chain.
+// of makes the receipt of a result, without its place in the chain. A risk that nobody stated, or that there is not (a
+// forged verdict), is high.
 func of(res record.ToolResult) (Receipt, error) {
 	args, err := argsHash(res.Args)
 	if err != nil {
@@ -77,11 +91,12 @@ func of(res record.ToolResult) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, fmt.Errorf("hash the result: %w", err)
 	}
-	r := Receipt{ID: record.NewID("receipt-"), Timestamp: record.Now(), ConversationID: ascii(res.ConversationID), Tool: ascii(res.Tool),
+	r := Receipt{ID: record.NewID(idPrefix), Timestamp: record.Now(), ConversationID: ascii(res.ConversationID), Tool: ascii(res.Tool),
 		ArgsHash: args, ResultHash: resultHash, Status: res.Status, Risk: record.RiskHigh}
-	if res.Verdict != nil {
-		r.Risk = res.Verdict.Risk
+	if v := res.Verdict; v != nil && isRisk(v.Risk) {
+		r.Risk = v.Risk
 	}
+	r.PreviousHash = Genesis
 	return r, r.check()
 }
 
@@ -105,7 +120,8 @@ func argsHash(args record.Raw) (string, error) {
 const maxText = 200
 
 // ascii returns a text as printable ASCII without quotes, backslashes and braces: these, other characters and % itself become
-// %XX, and a long text its beginning and hash, so that different texts stay different.
+// %XX, and a long text its beginning, "%..." and its hash. Different texts stay different: in the short form no % is followed
+// by a dot.
 func ascii(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -116,15 +132,18 @@ func ascii(s string) string {
 		}
 	}
 	if b.Len() > maxText {
-		return b.String()[:maxText-70] + "...%" + record.HashBytes([]byte(s))
+		return b.String()[:maxText-70] + "%..." + record.HashBytes([]byte(s))
 	}
 	return b.String()
 }
 
-// check refuses a receipt with a field that no receipt has.
+// check refuses a receipt with a field that no receipt has. What the hashes are, it does not check.
 func (r Receipt) check() error {
 	for _, f := range []struct{ name, value string }{{"id", r.ID}, {"timestamp", r.Timestamp}, {"conversation_id", r.ConversationID},
-		{"tool", r.Tool}, {"args_hash", r.ArgsHash}, {"result_hash", r.ResultHash}} {
+		{"tool", r.Tool}} {
+		if len(f.value) > maxText {
+			return fmt.Errorf("%s is longer than %d bytes", f.name, maxText)
+		}
 		for i := range len(f.value) {
 			if c := f.value[i]; c < ' ' || c > '~' {
 				return fmt.Errorf("%s is not printable ASCII", f.name)
@@ -132,16 +151,28 @@ func (r Receipt) check() error {
 		}
 	}
 	switch {
-	case !strings.HasPrefix(r.ID, "receipt-"):
-		return errors.New(`id does not start with "receipt-"`)
+	case !strings.HasPrefix(r.ID, idPrefix) || len(r.ID) == len(idPrefix) || strings.Contains(r.ID, " "):
+		return errors.New(`id is not "receipt-" and a text without spaces`)
+	case !isTime(r.Timestamp):
+		return errors.New("timestamp is no time of RFC 3339 in UTC")
 	case r.Status != record.StatusAllowed && r.Status != record.StatusDenied && r.Status != record.StatusFailed:
 		return errors.New("status is none of allowed, denied and failed")
-	case r.Risk != record.RiskLow && r.Risk != record.RiskMedium && r.Risk != record.RiskHigh:
+	case !isRisk(r.Risk):
 		return errors.New("risk is none of low, medium and high")
-	case !isHash(r.ArgsHash) || !isHash(r.ResultHash):
-		return errors.New("args_hash or result_hash is no SHA-256 in lower-case hex")
+	case !isHash(r.ArgsHash) || !isHash(r.ResultHash) || !isHash(r.PreviousHash):
+		return errors.New("args_hash, result_hash or previous_hash is no SHA-256 in lower-case hex")
 	}
 	return nil
+}
+
+func isRisk(s string) bool {
+	return s == record.RiskLow || s == record.RiskMedium || s == record.RiskHigh
+}
+
+// isTime tells whether s is a time like 2026-05-12T14:00:00Z, with or without a fraction of the second.
+func isTime(s string) bool {
+	_, err := time.Parse(time.RFC3339, s)
+	return err == nil && strings.HasSuffix(s, "Z") && !strings.Contains(s, ",")
 }
 
 func isHash(s string) bool {

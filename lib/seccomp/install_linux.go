@@ -1,0 +1,34 @@
+package seccomp
+
+import (
+	"fmt"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Install puts the program in force, for good: on all threads of the process, or on the calling one alone, which the caller
+// has locked (runtime.LockOSThread), and on what is started from it. The process needs no_new_privs (prctl(2)) or
+// CAP_SYS_ADMIN before.
+func (p Program) Install(allThreads bool) error {
+	if len(p) == 0 {
+		return fmt.Errorf("install a seccomp filter: it is empty")
+	}
+	prog := unix.SockFprog{Len: uint16(len(p)), Filter: (*unix.SockFilter)(unsafe.Pointer(&p[0]))}
+	var flags uintptr
+	if allThreads {
+		flags = unix.SECCOMP_FILTER_FLAG_TSYNC
+	}
+	// The raw call: nothing of the runtime may come between, as its own calls are judged from here on.
+	thread, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	runtime.KeepAlive(p)
+	switch {
+	case errno != 0:
+		return fmt.Errorf("install a seccomp filter: %w", errno)
+	case thread != 0:
+		return fmt.Errorf("install a seccomp filter: thread %d has another one", thread)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+// Package seccomp assembles system call filters (seccomp(2), mode filter) and installs them. A filter is data: rules over
+// system call numbers and arguments, the first that matches decides. Nothing here needs cgo.
+//
+// A Program always begins with what no rule can take back: a call of another architecture kills the process, and so does the
+// x32 ABI on amd64; a number that is newer than the table of this build fails with ENOSYS, as on the kernel that the build
+// knew, so that a new system call is never a hole.
+package seccomp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"golang.org/x/net/bpf"
+)
+
+// Action is what becomes of a system call: a value of SECCOMP_RET_*.
+type Action uint32
+
+// Actions. Errno makes one that fails.
+const (
+	Allow       Action = 0x7fff0000
+	KillProcess Action = 0x80000000
+)
+
+// Errno is the action that lets a call fail with the error number.
+func Errno(no uint16) Action { return Action(0x00050000 | uint32(no)) }
+
+// Op is how an argument is compared.
+type Op int
+
+// Ops. MaskSet holds where any bit of Value is set in the argument, NotZero where the argument is not zero.
+const (
+	Equal Op = iota
+	NotEqual
+	MaskSet
+	NotZero
+)
+
+// Arg compares the lower half of one argument (0 to 5) of a call; NotZero looks at both halves. What the kernel reads as int
+// or unsigned int has no upper half that counts.
+type Arg struct {
+	Index int
+	Op    Op
+	Value uint32
+}
+
+// Rule applies to calls of the given numbers for which all Args hold.
+type Rule struct {
+	Syscalls []uintptr
+	Args     []Arg
+	Action   Action
+}
+
+// Filter is a whole filter: the first rule that matches decides, Default where none does.
+type Filter struct {
+	Default Action
+	Rules   []Rule
+}
+
+// Program is an assembled filter.
+type Program []bpf.RawInstruction
+
+// maxProgram is how many instructions the kernel takes (BPF_MAXINSNS).
+const maxProgram = 4096
+
+// Offsets in struct seccomp_data, for little-endian machines: all that this is built for.
+const (
+	offsetNumber = 0
+	offsetArch   = 4
+	offsetArgs   = 16
+)
+
+// errUnsupported means that there is no table of system calls for this machine.
+var errUnsupported = errors.New("seccomp: no table of system calls for this machine")
+
+// Assemble makes the program of a filter for this machine.
+func (f Filter) Assemble() (Program, error) {
+	if auditArch == 0 {
+		return nil, errUnsupported
+	}
+	code := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: offsetArch, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
+		bpf.RetConstant{Val: uint32(KillProcess)},
+		bpf.LoadAbsolute{Off: offsetNumber, Size: 4},
+	}
+	if x32Bit != 0 {
+		code = append(code, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: x32Bit, SkipFalse: 1}, bpf.RetConstant{Val: uint32(KillProcess)})
+	}
+	code = append(code, bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lastSyscall, SkipFalse: 1}, bpf.RetConstant{Val: uint32(Errno(enosys))})
+	for _, r := range f.Rules {
+		block, err := r.block()
+		if err != nil {
+			return nil, err
+		}
+		code = append(code, block...)
+	}
+	code = append(code, bpf.RetConstant{Val: uint32(f.Default)})
+	if len(code) > maxProgram {
+		return nil, fmt.Errorf("seccomp: %d instructions are more than a kernel takes", len(code))
+	}
+	return bpf.Assemble(code)
+}
+
+// block is the code of one rule. It finds the number in the accumulator and leaves it there.
+func (r Rule) block() ([]bpf.Instruction, error) {
+	body := []bpf.Instruction{}
+	for _, a := range r.Args {
+		if a.Index < 0 || a.Index > 5 {
+			return nil, fmt.Errorf("seccomp: a call has no argument %d", a.Index)
+		}
+		body = append(body, a.test()...)
+	}
+	body = append(body, bpf.RetConstant{Val: uint32(r.Action)})
+	// A comparison that fails jumps behind the return, to where the number is loaded again.
+	for i, ins := range body {
+		if j, ok := ins.(bpf.JumpIf); ok {
+			to := uint8(len(body) - 1 - i)
+			if j.SkipTrue == fails {
+				j.SkipTrue = to
+			}
+			if j.SkipFalse == fails {
+				j.SkipFalse = to
+			}
+			body[i] = j
+		}
+	}
+	if len(r.Args) > 0 {
+		body = append(body, bpf.LoadAbsolute{Off: offsetNumber, Size: 4})
+	}
+	var out []bpf.Instruction
+	for rest := r.Syscalls; len(rest) > 0; {
+		n := min(len(rest), 100) // a jump reaches 255 instructions
+		for i, nr := range rest[:n] {
+			out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(nr), SkipTrue: uint8(n - i)})
+		}
+		out = append(out, bpf.Jump{Skip: uint32(len(body))})
+		out = append(out, body...)
+		rest = rest[n:]
+	}
+	return out, nil
+}
+
+// fails marks a jump to behind the rule. No comparison is that long.
+const fails = 255
+
+// test leaves the flow where the comparison holds.
+func (a Arg) test() []bpf.Instruction {
+	low, high := uint32(offsetArgs+8*a.Index), uint32(offsetArgs+8*a.Index+4)
+	load := bpf.LoadAbsolute{Off: low, Size: 4}
+	switch a.Op {
+	case NotEqual:
+		return []bpf.Instruction{load, bpf.JumpIf{Cond: bpf.JumpEqual, Val: a.Value, SkipTrue: fails}}
+	case MaskSet:
+		return []bpf.Instruction{load, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: a.Value, SkipFalse: fails}}
+	case NotZero:
+		return []bpf.Instruction{load, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 2},
+			bpf.LoadAbsolute{Off: high, Size: 4}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: fails}}
+	}
+	return []bpf.Instruction{load, bpf.JumpIf{Cond: bpf.JumpEqual, Val: a.Value, SkipFalse: fails}}
+}
+
+// Hash is the SHA-256 of the program, in hex: two with the same hash filter alike.
+func (p Program) Hash() string {
+	h := sha256.New()
+	for _, i := range p {
+		h.Write([]byte{byte(i.Op), byte(i.Op >> 8), i.Jt, i.Jf, byte(i.K), byte(i.K >> 8), byte(i.K >> 16), byte(i.K >> 24)})
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

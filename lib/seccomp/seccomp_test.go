@@ -1,0 +1,93 @@
+package seccomp
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"golang.org/x/net/bpf"
+)
+
+// run runs a filter in a virtual machine that reads words in network order.
+func run(t *testing.T, f Filter, arch, number uint32, args ...uint64) Action {
+	t.Helper()
+	p, err := f.Assemble()
+	if err != nil {
+		t.Skip(err)
+	}
+	code, ok := bpf.Disassemble(p)
+	if !ok {
+		t.Fatal("the program cannot be disassembled")
+	}
+	vm, err := bpf.NewVM(code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, 64)
+	binary.BigEndian.PutUint32(data[0:], number)
+	binary.BigEndian.PutUint32(data[4:], arch)
+	for i, a := range args {
+		binary.BigEndian.PutUint32(data[16+8*i:], uint32(a))
+		binary.BigEndian.PutUint32(data[20+8*i:], uint32(a>>32))
+	}
+	got, err := vm.Run(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Action(got)
+}
+
+func TestFirstRuleDecides(t *testing.T) {
+	many := []uintptr{}
+	for i := uintptr(100); i < 350; i++ {
+		many = append(many, i)
+	}
+	f := Filter{Default: Allow, Rules: []Rule{
+		{Syscalls: []uintptr{1}, Args: []Arg{{0, Equal, 2}}, Action: Allow},
+		{Syscalls: []uintptr{1, 3}, Action: Errno(13)},
+		{Syscalls: []uintptr{4}, Args: []Arg{{1, MaskSet, 0o6000}}, Action: Errno(1)},
+		{Syscalls: []uintptr{5}, Args: []Arg{{2, NotZero, 0}}, Action: Errno(2)},
+		{Syscalls: []uintptr{6}, Args: []Arg{{0, NotEqual, 1}}, Action: Errno(3)},
+		{Syscalls: []uintptr{7}, Args: []Arg{{0, Equal, 1}, {5, Equal, 9}}, Action: Errno(4)},
+		{Syscalls: many, Args: []Arg{{0, Equal, 1}}, Action: Errno(5)},
+	}}
+	for _, c := range []struct {
+		number uint32
+		args   []uint64
+		want   Action
+	}{
+		{0, nil, Allow}, {1, []uint64{2}, Allow}, {1, []uint64{3}, Errno(13)}, {3, []uint64{2}, Errno(13)}, {2, nil, Allow},
+		{4, []uint64{0, 0o755}, Allow}, {4, []uint64{0, 0o4755}, Errno(1)}, {4, []uint64{0, 0o2000}, Errno(1)},
+		{5, []uint64{0, 0, 0}, Allow}, {5, []uint64{0, 0, 1}, Errno(2)}, {5, []uint64{0, 0, 1 << 40}, Errno(2)},
+		{6, []uint64{1}, Allow}, {6, []uint64{0}, Errno(3)}, {6, []uint64{2}, Errno(3)},
+		{7, []uint64{1, 0, 0, 0, 0, 9}, Errno(4)}, {7, []uint64{1}, Allow}, {7, []uint64{0, 0, 0, 0, 0, 9}, Allow},
+		{100, []uint64{1}, Errno(5)}, {199, []uint64{1}, Errno(5)}, {200, []uint64{1}, Errno(5)}, {349, []uint64{1}, Errno(5)},
+		{349, []uint64{2}, Allow}, {350, []uint64{1}, Allow}, {lastSyscall, nil, Allow},
+		{lastSyscall + 1, nil, Errno(enosys)}, {1 << 29, nil, Errno(enosys)},
+	} {
+		if got := run(t, f, auditArch, c.number, c.args...); got != c.want {
+			t.Errorf("call %d%v: %#x, want %#x", c.number, c.args, got, c.want)
+		}
+	}
+	if got := run(t, f, 0x40000003, 0); got != KillProcess { // i386
+		t.Errorf("another architecture: %#x", got)
+	}
+	if got := run(t, f, auditArch, 0x40000000|1); x32Bit != 0 && got != KillProcess {
+		t.Errorf("x32: %#x", got)
+	}
+}
+
+func TestAssembleRefuses(t *testing.T) {
+	if _, err := (Filter{Rules: []Rule{{Syscalls: []uintptr{1}, Args: []Arg{{6, Equal, 0}}}}}).Assemble(); err == nil {
+		t.Error("an argument that no call has")
+	}
+	rules := make([]Rule, 3000)
+	for i := range rules {
+		rules[i] = Rule{Syscalls: []uintptr{1}}
+	}
+	if _, err := (Filter{Rules: rules}).Assemble(); err == nil {
+		t.Error("a program that no kernel takes")
+	}
+	if err := (Program{}).Install(false); err == nil {
+		t.Error("an empty program was installed")
+	}
+}

@@ -2,15 +2,21 @@
 // records. It holds no secret at all.
 package main
 
-import "clawsh/lib/command"
+import (
+	"os"
+
+	"clawsh/lib/command"
+	"clawsh/lib/sandbox"
+)
 
 func main() {
+	sandbox.Enter(os.Args)
 	command.Main(command.App{
 		Name:    "claw-exec",
 		Summary: "run permitted tool calls: gated tool_call records in, tool_result records out",
 		Long: `Reads tool_call records that claw-gate has added a verdict to. It runs only what bears a valid, unexpired and
 unused permit for exactly these arguments, and writes the record back as a tool_result. A denied call becomes a
 result with status denied and no tool is touched. Other records pass through unchanged.`,
-		Commands: []command.Command{filter(), list(), show()},
+		Commands: []command.Command{filter(), list(), show(), confine()},
 	})
 }

@@ -68,3 +68,9 @@ func KillDescendants(pid int) {
 		}
 	}
 }
+
+// Descendants are the processes below one that can be found (on Linux), parents first.
+func Descendants(pid int) []int { return descendants(pid, nil) }
+
+// KillTree kills a process that has not been collected yet, its group and what descends from it.
+func KillTree(pid int) { killTree(pid) }

@@ -51,7 +51,7 @@ func Start(ctx context.Context, spec Spec) (*Stage, error) {
 	in, out, err := s.pipes(spec, &theirs)
 	cmd.Stdin, cmd.Stdout = in, out
 	if err == nil {
-		err = launch(cmd)
+		err = Launch(cmd)
 	}
 	for _, f := range theirs {
 		f.Close()
@@ -106,7 +106,9 @@ var launcher = sync.OnceValue(func() chan func() {
 	return work
 })
 
-func launch(cmd *exec.Cmd) error {
+// Launch starts a command from a thread that lives as long as this process, so that a death signal (Pdeathsig) comes when the
+// process ends and not when the thread does.
+func Launch(cmd *exec.Cmd) error {
 	done := make(chan error)
 	launcher() <- func() { done <- cmd.Start() }
 	return <-done

@@ -46,7 +46,7 @@ func RunTree(ctx context.Context, spec TreeSpec) (int, error) {
 	if cmd.Env == nil {
 		cmd.Env = []string{}
 	}
-	if err := launch(cmd); err != nil {
+	if err := Launch(cmd); err != nil {
 		return -1, err
 	}
 	killed, err := wait(ctx, cmd)

@@ -1,0 +1,109 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+)
+
+// bubblewrap is the engine whose namespaces bwrap(1) makes. What bwrap leaves open, the inner stage closes: limits, Landlock
+// and the filter are the same as in the native engine.
+type bubblewrap struct{}
+
+func (bubblewrap) name() string { return Bubblewrap }
+
+func (bubblewrap) report() Report {
+	r := linuxReport(Bubblewrap)
+	r.Guarantees = map[Guarantee]string{
+		Network: "network namespace, seccomp", Files: "read-only root, mounts, landlock", Secrets: "mount namespace", Temporary: "tmpfs",
+		Processes: "process namespace, landlock", Environment: "allowlist, close_range", Privileges: "user namespace, no_new_privs, seccomp",
+		Calls: "seccomp", Memory: "rlimit, watchdog", CPU: "affinity, rlimit", Descriptors: "rlimit"}
+	if os.Getuid() != 0 {
+		r.Guarantees[Tasks] = "rlimit" // which the kernel does not hold root to
+	}
+	return r
+}
+
+// insidePath is where claw-exec is seen in the view.
+const insidePath = "/run/claw-exec"
+
+// fixedDirs are where helper programs are looked for: not on PATH, which somebody else may have made.
+var fixedDirs = []string{"/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin", "/opt/homebrew/bin"}
+
+// findHelper finds a program that takes part in confining others: one that only root or we could have put there.
+func findHelper(name string) (string, error) {
+	for _, d := range fixedDirs {
+		path := d + "/" + name
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+			continue
+		}
+		if info.Mode()&0o022 != 0 {
+			return "", fmt.Errorf("%s can be changed by others", path)
+		}
+		return path, nil
+	}
+	return "", fmt.Errorf("%s is not installed", name)
+}
+
+func (bubblewrap) run(ctx context.Context, place Place, limits Limits, p Program, s Streams) (Exit, error) {
+	bwrap, err := findHelper("bwrap")
+	if err != nil {
+		return Exit{}, setupError{err}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return Exit{}, setupError{err}
+	}
+	v, err := view(place, limits)
+	if err != nil {
+		return Exit{}, err
+	}
+	o := &order{Program: p, Limits: limits, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), MinABI: 3}
+	l := newLaunch(stageInner, o, s, limits)
+	cmd := exec.Command(bwrap)
+	cmd.Args = bwrapArgs(append(v, mount{Kind: mountRead, Source: self, Target: insidePath, IsFile: true}))
+	cmd.Env, cmd.Dir = []string{}, "/" // its first process would show the environment that it was started with
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = l.cmd.Stdin, l.cmd.Stdout, l.cmd.Stderr, l.cmd.WaitDelay
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	l.cmd = cmd
+	return l.run(ctx)
+}
+
+// bwrapArgs is the command line for a view.
+func bwrapArgs(v []mount) []string {
+	args := []string{"bwrap", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
+		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--setenv", "GOMAXPROCS", "1", "--hostname", "sandbox"}
+	for _, m := range v {
+		switch m.Kind {
+		case mountRead:
+			args = append(args, "--ro-bind", m.Source, m.Target)
+		case mountWrite:
+			args = append(args, "--bind", m.Source, m.Target)
+		case mountDev:
+			args = append(args, "--dev-bind", m.Source, m.Target)
+		case mountLink:
+			args = append(args, "--symlink", m.Source, m.Target)
+		case mountTmp:
+			args = append(args, "--perms", "1777", "--size", strconv.FormatInt(m.Bytes, 10), "--tmpfs", m.Target)
+		case mountDir:
+			args = append(args, "--size", "4096", "--tmpfs", m.Target, "--remount-ro", m.Target)
+		case mountNull:
+			args = append(args, "--ro-bind", "/dev/null", m.Target)
+		case mountProc:
+			args = append(args, "--proc", m.Target)
+			for _, name := range procRead {
+				args = append(args, "--ro-bind-try", "/proc/"+name, "/proc/"+name)
+			}
+			for _, name := range procNull {
+				if _, err := os.Stat("/proc/" + name); err == nil {
+					args = append(args, "--ro-bind", "/dev/null", "/proc/"+name)
+				}
+			}
+		}
+	}
+	return append(args, "--remount-ro", "/", "--chdir", "/", "--", insidePath, confineWord, stageInner)
+}

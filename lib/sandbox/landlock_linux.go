@@ -1,0 +1,77 @@
+package sandbox
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"clawsh/lib/process"
+)
+
+// landlocked is the engine without namespaces. Much of what the others give it gives in part: it is for hosts that allow
+// nothing else, and has to be named.
+type landlocked struct{}
+
+func (landlocked) name() string { return Landlock }
+
+func (landlocked) report() Report {
+	r := linuxReport(Landlock)
+	r.Guarantees = map[Guarantee]string{Network: "seccomp", Environment: "allowlist, close_range", Privileges: "no_new_privs, seccomp",
+		Calls: "seccomp", Memory: "rlimit, watchdog", CPU: "affinity, rlimit", Descriptors: "rlimit",
+		Processes: partly + "killed at the end"}
+	if r.LandlockABI >= 3 {
+		r.Guarantees[Files] = partly + "landlock; .git and what is hidden in the workspace is not protected"
+		r.Guarantees[Secrets] = partly + "landlock; what cannot be read is seen to exist"
+	}
+	if r.LandlockABI >= 6 {
+		r.Guarantees[Processes] = partly + "landlock, killed at the end"
+	}
+	if os.Getuid() != 0 {
+		r.Guarantees[Tasks] = "rlimit, counted with all of the user's"
+	}
+	return r
+}
+
+func (landlocked) run(ctx context.Context, place Place, limits Limits, p Program, s Streams) (Exit, error) {
+	v, err := view(place, limits)
+	if err != nil {
+		return Exit{}, err
+	}
+	o := &order{Program: p, Limits: limits, Rotate: rotation(), MinABI: 3, Exact: true}
+	for _, m := range v {
+		switch m.Kind {
+		case mountRead:
+			o.Read = append(o.Read, m.Source)
+		case mountWrite, mountDev:
+			o.Write = append(o.Write, m.Source)
+		}
+	}
+	l := newLaunch(stageKeeper, o, s, limits)
+	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	l.subreap = true
+	return l.run(ctx)
+}
+
+// keep runs the inner stage as a child, and ends whatever is left when that has ended: it is the one that orphans are given
+// to. Killed, it takes the program with it.
+func keep() error {
+	if err := process.Reap(); err != nil {
+		return err
+	}
+	runtime.LockOSThread()
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{"claw-exec", confineWord, stageInner}, &syscall.ProcAttr{Dir: "/", Env: os.Environ(),
+		Files: []uintptr{0, 1, 2, orderFD, statusFD}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}})
+	if err != nil {
+		return err
+	}
+	for _, fd := range []int{0, 1, 2, orderFD, statusFD} {
+		unix.Close(fd)
+	}
+	code := collect(pid)
+	process.KillDescendants(os.Getpid())
+	syscall.Exit(code)
+	return nil
+}

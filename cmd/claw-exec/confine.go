@@ -66,7 +66,7 @@ func runConfined(ctx context.Context, c *command.Call) (command.Result, error) {
 	case err != nil:
 		return nil, envelope.Errorf(126, "program.not_started", "run %s: %w", c.Args[1], err)
 	case errors.Is(context.Cause(ctx), errTimeUp):
-		return nil, envelope.Errorf(envelope.ExitLimit, "timeout", "%s was killed: %w", c.Args[1], errTimeUp)
+		return nil, envelope.Errorf(envelope.ExitLimit, "killed", "%s was killed: %w", c.Args[1], errTimeUp)
 	case exit.Killed != "":
 		return nil, envelope.Errorf(exit.Code, "killed", "%s was killed: %s", c.Args[1], exit.Killed)
 	}

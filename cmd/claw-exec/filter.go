@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"clawsh/lib/command"
@@ -11,7 +12,6 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/permit"
 	"clawsh/lib/policy"
-	"clawsh/lib/process"
 	"clawsh/lib/record"
 	"clawsh/lib/stage"
 	"clawsh/lib/tool"
@@ -24,6 +24,7 @@ type executor struct {
 	verifier *permit.Verifier
 	register *permit.Register
 	env      *tool.Env
+	broker   *client // starts what this process may not; nil if no tool needs it
 }
 
 func filter() command.Command {
@@ -36,11 +37,19 @@ func filter() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			defer e.env.Scratch.Close()
+			defer e.close()
 			return stage.Filter(ctx, c, stage.Stage{Drain: true,
 				Handlers: map[record.Kind]stage.Handler{record.KindToolCall: e.handle}})
 		},
 	}
+}
+
+// close ends what was started for the tools.
+func (e *executor) close() {
+	if e.broker != nil {
+		e.broker.close()
+	}
+	e.env.Scratch.Close()
 }
 
 func openExecutor(c *command.Call) (*executor, error) {
@@ -49,6 +58,11 @@ func openExecutor(c *command.Call) (*executor, error) {
 		return nil, err
 	}
 	e := &executor{call: c, config: cfg}
+	if slices.ContainsFunc(cfg.Channels.CLI.ToolsAllow, func(t string) bool { return t == "shell" || t == "http" || t == "memory_search" }) {
+		if e.broker, err = startBroker(c); err != nil {
+			return nil, err
+		}
+	}
 	if e.verifier, err = permit.LoadVerifier(cfg.PermitPubPath()); err != nil {
 		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the public permit key: %w", err).WithHint("run: clawsh init")
 	}
@@ -59,13 +73,16 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Exclusive: process.Reap() == nil, Scratch: &tool.Scratch{},
+	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Scratch: &tool.Scratch{},
 		Guard: func(kind, dir string, argv []string) error {
 			if kind == tool.GuardExec {
 				return p.ExecIn(dir, argv)
 			}
 			return p.Access(argv[0], kind == tool.GuardOpenWrite)
 		}}
+	if e.broker != nil {
+		e.env.Launch, e.env.Away = e.broker.launch, e.broker.away // and the broker ends what they leave behind
+	}
 	return e, nil
 }
 

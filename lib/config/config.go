@@ -20,6 +20,7 @@ type Config struct {
 	DefaultModel    string
 	DefaultAgent    string
 	Security        Security
+	Sandbox         Sandbox
 	Providers       map[string]Provider
 	Channels        Channels
 	Memory          Memory
@@ -39,6 +40,7 @@ type Security struct {
 	AllowedCommands   []string `toml:"allowed_commands"`
 	AllowedDomains    []string `toml:"allowed_domains"`
 	AuditLog          bool     `toml:"audit_log"`
+	Sandbox           string   `toml:"sandbox"` // auto, or an engine by its name, or off
 }
 
 // Provider is one table of [providers.models].
@@ -107,6 +109,7 @@ type file struct {
 	DefaultModel    string           `toml:"default_model"`
 	DefaultAgent    string           `toml:"default_agent"`
 	Security        Security         `toml:"security"`
+	Sandbox         Sandbox          `toml:"sandbox"`
 	Limits          Limits           `toml:"limits"`
 	Channels        Channels         `toml:"channels"`
 	Memory          Memory           `toml:"memory"`
@@ -127,12 +130,13 @@ var toolNames = []string{"time", "file_list", "file_read", "file_write", "shell"
 func defaults() file {
 	return file{
 		WorkspaceDir: "~/clawsh-workspace", DefaultProvider: "local", DefaultModel: "mock", DefaultAgent: "default",
-		Security: Security{Autonomy: "supervised", WorkspaceOnly: true, AuditLog: true,
+		Security: Security{Autonomy: "supervised", WorkspaceOnly: true, AuditLog: true, Sandbox: "auto",
 			ForbiddenPaths:    []string{"/etc", "/sys", "/boot", "/proc", "~/.ssh", "~/.aws", "~/.gnupg", "~/.kube", "~/.docker", "~/.netrc", "~/.config/gcloud"},
 			ForbiddenCommands: []string{"rm", "shutdown", "reboot", "halt", "poweroff", "mkfs", "dd", "sudo", "su", "doas"},
 			AllowedCommands: []string{"ls", "cat", "head", "tail", "wc", "grep", "pwd", "echo", "printf", "cut", "tr", "nl", "tac", "rev", "basename",
 				"dirname", "stat", "du", "df", "cmp", "diff", "uname", "whoami", "true", "false", "test", "seq"},
 			AllowedDomains: []string{"example.com", "*.wikipedia.org", "pkg.go.dev", "docs.python.org", "developer.mozilla.org"}},
+		Sandbox: sandboxDefaults(),
 		Limits: Limits{MaxToolRounds: 5, MaxResponseBytes: 1 << 20, MaxOutputBytes: 64 << 10, MaxFileBytes: 1 << 20, ContextMessages: 40,
 			ToolTimeoutS: 30, ShellTimeoutS: 15, HTTPTimeoutS: 20, ApprovalTimeoutS: 300},
 		Channels: Channels{CLI: CLI{Enabled: true, ToolsAllow: slices.Clone(toolNames)}},

@@ -30,6 +30,25 @@ allowed_commands = %s
 # Hosts that the http tool may read from; "*.example.com" means all below it.
 allowed_domains = %s
 audit_log = true
+# What keeps programs that tools start from everything else. auto: namespaces, Landlock and seccomp, by ourselves or by
+# bubblewrap, or nothing runs. Weaker ones have to be named: landlock, container, seatbelt (macOS), off. See: clawsh policy
+sandbox = "auto"
+
+[sandbox]
+layout = "open"                          # or staged: input/ read-only, data/ scratch, output/ for deliverables
+read = []                                # what programs may read beside the system and the workspace
+git_write = false                        # true: programs may commit; hooks and settings stay read-only
+deterministic = false                    # true: fixed SOURCE_DATE_EPOCH, locale, time zone and seed
+source_date_epoch = 315532800            # 1980-01-01
+seed = 0
+# image = "NAME@sha256:DIGEST"           # for sandbox = "container"
+memory_bytes = 2147483648                # of all processes of a command together
+processes = 256                          # and threads
+open_files = 1024                        # of each process
+cpus = 2                                 # processors to run on
+cpu_s = 60                               # processor time of each process
+file_bytes = 268435456                   # of each file that is written
+tmp_bytes = 67108864                     # of /tmp
 
 [limits]
 max_tool_rounds = 5                      # rounds of tool calls in a turn
@@ -99,7 +118,7 @@ func list(items []string) string {
 // DisplayTOML is the configuration in force as TOML that can be loaded again. It holds no secret: only names of variables.
 func (c *Config) DisplayTOML() string {
 	b, err := toml.Marshal(file{WorkspaceDir: c.WorkspaceDir, DefaultProvider: c.DefaultProvider, DefaultModel: c.DefaultModel,
-		DefaultAgent: c.DefaultAgent, Security: c.Security, Limits: c.Limits, Channels: c.Channels, Memory: c.Memory, Receipts: c.Receipts,
+		DefaultAgent: c.DefaultAgent, Security: c.Security, Sandbox: c.Sandbox, Limits: c.Limits, Channels: c.Channels, Memory: c.Memory, Receipts: c.Receipts,
 		Agents: c.Agents, Providers: providers{c.Providers}})
 	if err != nil {
 		return fmt.Sprintf("# cannot be shown: %v\n", err)

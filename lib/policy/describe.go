@@ -33,7 +33,7 @@ func (p *Policy) Describe() Description {
 func (p *Policy) describe() Description {
 	return Description{Autonomy: p.autonomy, Workspace: p.root, WorkspaceOnly: p.workspaceOnly, ForbiddenPaths: list(p.forbidden),
 		ForbiddenCommands: list(p.never), AllowedCommands: list(p.commands), AllowedDomains: list(p.domains), Tools: list(p.tools),
-		Sandbox: "none"}
+		Sandbox: p.sandbox}
 }
 
 func list(s []string) []string {
@@ -41,6 +41,17 @@ func list(s []string) []string {
 		return []string{}
 	}
 	return s
+}
+
+// sandboxEffect says in words what a mode of the sandbox means.
+func sandboxEffect(mode string) string {
+	switch mode {
+	case "off":
+		return "commands run with your rights"
+	case "auto":
+		return "commands run in the first engine that gives every guarantee, or not at all"
+	}
+	return "commands run in this engine, or not at all"
 }
 
 // WriteText writes the policy for people.
@@ -57,7 +68,7 @@ func (d Description) WriteText(w io.Writer) error {
 		{"autonomy", d.Autonomy + ": " + effect}, {"workspace", d.Workspace + ": " + boundary},
 		{"forbidden paths", strings.Join(d.ForbiddenPaths, " ")}, {"forbidden commands", strings.Join(d.ForbiddenCommands, " ")},
 		{"allowed commands", strings.Join(d.AllowedCommands, " ")}, {"allowed domains", strings.Join(d.AllowedDomains, " ")},
-		{"tools", strings.Join(d.Tools, " ")}, {"sandbox", d.Sandbox + ": commands run with your rights"}, {"policy hash", d.PolicyHash}} {
+		{"tools", strings.Join(d.Tools, " ")}, {"sandbox", d.Sandbox + ": " + sandboxEffect(d.Sandbox)}, {"policy hash", d.PolicyHash}} {
 		if _, err := fmt.Fprintf(w, "%-19s %s\n", row[0], terminal.Escape(row[1])); err != nil {
 			return err
 		}

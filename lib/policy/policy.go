@@ -87,6 +87,7 @@ type Policy struct {
 	never         []string
 	domains       []string
 	tools         []string
+	sandbox       string // its mode
 	fs            Resolver
 	hash          func() string
 }
@@ -95,7 +96,7 @@ type Policy struct {
 func New(cfg *config.Config, fs Resolver) (*Policy, error) {
 	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
 		commands: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains,
-		tools: cfg.Channels.CLI.ToolsAllow, fs: fs}
+		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox, fs: fs}
 	p.root = p.real(p.workspace)
 	for _, f := range append(ownPlaces(cfg), cfg.Security.ForbiddenPaths...) {
 		p.forbidden = append(p.forbidden, filepath.Clean(f))

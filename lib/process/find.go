@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Find returns the absolute path of a program of ours: beside our own executable, else in an absolute directory of PATH.
@@ -30,6 +31,34 @@ func Find(name string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s is neither beside clawsh nor on PATH", name)
+}
+
+// Self is our own program, to be run again: the very same file, where the system lets us name it, even if another has taken
+// its place.
+func Self() string {
+	const link = "/proc/self/exe"
+	if _, err := os.Readlink(link); err == nil {
+		return link
+	}
+	if self, err := os.Executable(); err == nil {
+		return self
+	}
+	return os.Args[0]
+}
+
+// Socketpair makes the two ends of a connection between us and a part of us (StartHelper). Programs that we start inherit
+// neither.
+func Socketpair() (a, b *os.File, err error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a connection: %w", err)
+	}
+	for _, fd := range pair {
+		syscall.CloseOnExec(fd)
+	}
+	return os.NewFile(uintptr(pair[0]), "connection"), os.NewFile(uintptr(pair[1]), "connection"), nil
 }
 
 func executable(path string) bool {

@@ -60,6 +60,20 @@ func RunTree(ctx context.Context, spec TreeSpec) (int, error) {
 	return exitCode(cmd.ProcessState), err
 }
 
+// StartHelper starts a part of our own program that works for us until we end: it gets a connection as descriptor 3, no
+// input and our standard error, and is killed when we die. argv[0] is what it is called.
+func StartHelper(argv, env []string, conn *os.File) error {
+	cmd := exec.Command(Self())
+	cmd.Args, cmd.Env, cmd.Dir = argv, env, "/"
+	cmd.Stderr, cmd.ExtraFiles = os.Stderr, []*os.File{conn}
+	cmd.SysProcAttr = treeAttributes()
+	if err := Launch(cmd); err != nil {
+		return err
+	}
+	go cmd.Wait()
+	return nil
+}
+
 // wait waits for the end of the program or of ctx, and leaves nothing of its group. killed tells that it was ctx's.
 func wait(ctx context.Context, cmd *exec.Cmd) (killed bool, err error) {
 	pid, done := cmd.Process.Pid, make(chan struct{})

@@ -163,19 +163,37 @@ type ToolResult struct {
 	ReceiptID      string     `json:"receipt_id,omitzero"`
 }
 
-// ResultMeta says how a tool ran. ExitCode is set by tools that run a program.
+// ResultMeta says how a tool ran. ExitCode is set by tools that run a program. Sandbox names the engine that its programs
+// ran in, interpreter if it started none, unavailable if none could be set up; Confinement says what that one gave.
 type ResultMeta struct {
-	DurationMS      int64  `json:"duration_ms"`
-	Truncated       bool   `json:"truncated"`
-	TotalBytes      int64  `json:"total_bytes,omitzero"`
-	ExitCode        *int   `json:"exit_code,omitzero"`
-	TimedOut        bool   `json:"timed_out,omitzero"`
-	Sandbox         string `json:"sandbox,omitzero"`
-	ContentType     string `json:"content_type,omitzero"`
-	HTTPStatus      int    `json:"http_status,omitzero"`
-	FinishedAt      string `json:"finished_at,omitzero"`
-	CancelledReason string `json:"cancelled_reason,omitzero"`
+	DurationMS      int64        `json:"duration_ms"`
+	Truncated       bool         `json:"truncated"`
+	TotalBytes      int64        `json:"total_bytes,omitzero"`
+	ExitCode        *int         `json:"exit_code,omitzero"`
+	TimedOut        bool         `json:"timed_out,omitzero"`
+	Sandbox         string       `json:"sandbox,omitzero"`
+	Confinement     *Confinement `json:"confinement,omitzero"`
+	ContentType     string       `json:"content_type,omitzero"`
+	HTTPStatus      int          `json:"http_status,omitzero"`
+	FinishedAt      string       `json:"finished_at,omitzero"`
+	CancelledReason string       `json:"cancelled_reason,omitzero"`
 }
+
+// Confinement is what was in force around a tool's programs: for each guarantee of the sandbox the mechanism, and which
+// guarantees were missing.
+type Confinement struct {
+	Kernel       string            `json:"kernel,omitzero"`
+	LandlockABI  int               `json:"landlock_abi,omitzero"`
+	FilterSHA256 string            `json:"filter_sha256,omitzero"`
+	Guarantees   map[string]string `json:"guarantees"`
+	Missing      []string          `json:"missing"`
+}
+
+// Values of ResultMeta.Sandbox that name no engine.
+const (
+	SandboxInterpreter = "interpreter"
+	SandboxUnavailable = "unavailable"
+)
 
 // Stop reasons of a Final.
 const (

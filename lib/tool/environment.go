@@ -53,6 +53,12 @@ func lookupEnv(environ []string, name string) string {
 // programDirs are the directories of PATH that programs are looked for in: absolute, existing, neither in the workspace nor
 // in our home, and not writable by everybody.
 func programDirs(path string, ws *workspace, home string) []string {
+	return ProgramDirs(path, ws.real, home)
+}
+
+// ProgramDirs are the directories of a PATH that programs are looked for in: absolute, existing, neither in the workspace
+// nor in clawsh's home, and not writable by everybody.
+func ProgramDirs(path, workspace, home string) []string {
 	if path == "" {
 		path = "/usr/local/bin:/usr/bin:/bin"
 	}
@@ -62,7 +68,7 @@ func programDirs(path string, ws *workspace, home string) []string {
 			continue
 		}
 		real, err := filepath.EvalSymlinks(d)
-		if err != nil || inside(ws.real, real) || home != "" && inside(home, real) || slices.Contains(dirs, real) {
+		if err != nil || inside(workspace, real) || home != "" && inside(home, real) || slices.Contains(dirs, real) {
 			continue
 		}
 		if info, err := os.Stat(real); err == nil && info.IsDir() && info.Mode()&0o002 == 0 {

@@ -76,6 +76,11 @@ func invoke(ctx context.Context, t Tool, args record.Raw, env *Env) (r Result) {
 			r = failf("internal error in %s: %v", t.Name(), p)
 		}
 	}()
+	if env.Away != nil {
+		if r, away := env.Away(ctx, t.Name(), args, env); away {
+			return r
+		}
+	}
 	return t.Invoke(ctx, args, env)
 }
 

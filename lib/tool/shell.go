@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"mvdan.cc/sh/v3/expand"
@@ -83,6 +84,12 @@ type shell struct {
 	out   *output
 	null  *os.File
 	calls atomic.Int64
+
+	staged bool
+
+	mu          sync.Mutex
+	engine      string // of the sandbox that its programs ran in
+	confinement *record.Confinement
 }
 
 func newShell(ctx context.Context, env *Env) (s *shell, err error) {
@@ -176,7 +183,12 @@ func (s *shell) halt(err error) error {
 }
 
 func (s *shell) result(err error) Result {
-	r := Result{Meta: record.ResultMeta{Sandbox: "none"}}
+	s.mu.Lock()
+	r := Result{Meta: record.ResultMeta{Sandbox: s.engine, Confinement: s.confinement}}
+	s.mu.Unlock()
+	if r.Meta.Sandbox == "" {
+		r.Meta.Sandbox = record.SandboxInterpreter
+	}
 	s.out.into(&r)
 	// The reason why the command was stopped counts, not what became of it then.
 	if cause := context.Cause(s.ctx); cause != nil {
@@ -184,7 +196,10 @@ func (s *shell) result(err error) Result {
 	}
 	var status interp.ExitStatus
 	var refused refusedError
+	var none NoSandboxError
 	switch {
+	case errors.As(err, &none):
+		r.Error, r.Meta.Sandbox = none.Error(), record.SandboxUnavailable
 	case err == nil:
 		r.Success, r.Meta.ExitCode = true, new(int)
 	case errors.As(err, &refused):

@@ -70,7 +70,7 @@ func TestShellRuns(t *testing.T) {
 		if c.code == 0 {
 			want = ""
 		}
-		if r.Output != c.out || r.Success != (c.code == 0) || r.Error != want || r.Meta.ExitCode == nil || *r.Meta.ExitCode != c.code || r.Meta.Sandbox != "none" {
+		if r.Output != c.out || r.Success != (c.code == 0) || r.Error != want || r.Meta.ExitCode == nil || *r.Meta.ExitCode != c.code || r.Meta.Sandbox != "interpreter" {
 			t.Errorf("%q: %+v", c.src, r)
 		}
 	}

@@ -42,10 +42,13 @@ func (s *shell) exec(ctx context.Context, argv []string) error {
 	if _, err := s.home.open(); err != nil {
 		return err
 	}
-	code, err := process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Stdout: h.Stdout, Stderr: h.Stderr})
+	code, err := s.launch(ctx, h, argv, env)
+	var none NoSandboxError
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.As(err, &none):
+		return s.halt(err)
 	case errors.Is(err, syscall.ENOEXEC):
 		err = errors.New("is neither a program nor a script with an interpreter line")
 		fallthrough
@@ -56,6 +59,25 @@ func (s *shell) exec(ctx context.Context, argv []string) error {
 		return interp.ExitStatus(code)
 	}
 	return nil
+}
+
+// launch runs a program in the sandbox, if there is one.
+func (s *shell) launch(ctx context.Context, h interp.HandlerContext, argv, env []string) (int, error) {
+	if s.env.Launch == nil {
+		return process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Stdout: h.Stdout, Stderr: h.Stderr})
+	}
+	l, err := s.env.Launch(ctx, Launch{Argv: argv, Env: env, Dir: h.Dir, Home: s.home.dir, Staged: s.staged, Stdin: h.Stdin, Stdout: h.Stdout,
+		Stderr: h.Stderr})
+	if err != nil {
+		return -1, err
+	}
+	s.mu.Lock()
+	s.engine, s.confinement = l.Engine, l.Confinement
+	s.mu.Unlock()
+	if l.Killed != "" && ctx.Err() == nil {
+		fmt.Fprintf(h.Stderr, "%s: killed: %s\n", quoteName(argv[0]), l.Killed)
+	}
+	return l.Code, nil
 }
 
 // find finds a program: by its path if the word has a slash, else in the directories of our PATH, whatever the command

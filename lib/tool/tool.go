@@ -16,6 +16,7 @@ package tool
 
 import (
 	"context"
+	"io"
 	"log/slog"
 
 	"clawsh/lib/config"
@@ -47,6 +48,36 @@ const (
 // working directory. An error refuses the access and ends the call with its message. Guards are called concurrently.
 type Guard func(kind, dir string, argv []string) error
 
+// Launch is a program that a tool starts.
+type Launch struct {
+	Argv, Env      []string
+	Dir, Home      string
+	Staged         bool      // for this call the workspace is read-only but for data/ and output/
+	Stdin          io.Reader // nil is empty
+	Stdout, Stderr io.Writer
+}
+
+// Launched is what became of it: its exit code, why it was killed if it was, and what was in force around it.
+type Launched struct {
+	Code        int
+	Killed      string
+	Engine      string
+	Confinement *record.Confinement
+}
+
+// Launcher runs a program in the sandbox. The error is a NoSandboxError, the cause of ctx, or why the program could not be
+// started.
+type Launcher func(ctx context.Context, l Launch) (Launched, error)
+
+// NoSandboxError means that the sandbox that the policy requires cannot be set up: nothing was run.
+type NoSandboxError struct{ Err error }
+
+// Error implements error.
+func (e NoSandboxError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e NoSandboxError) Unwrap() error { return e.Err }
+
 // Env is what a tool may know about its surroundings.
 type Env struct {
 	// Config holds the limits and the domains that http may reach. It is required.
@@ -64,6 +95,10 @@ type Env struct {
 	// Exclusive promises that this process runs one tool at a time, has no other children and collects orphans
 	// (process.Reap): then all that a command left behind is killed, even what hid from its process group.
 	Exclusive bool
+	// Launch runs programs in the sandbox. Nil runs them with our rights.
+	Launch Launcher
+	// Away runs tools in another process that this one may not do itself; false if it does not have to be.
+	Away func(ctx context.Context, tool string, args record.Raw, env *Env) (Result, bool)
 	// Scratch, if set, is reused by the commands of a process that runs one at a time.
 	Scratch *Scratch
 }

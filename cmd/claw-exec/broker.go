@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/process"
+	"clawsh/lib/sandbox"
+	"clawsh/lib/tool"
+)
+
+// brokerFD is the broker's end of the connection.
+const brokerFD = 3
+
+// broker is the part of claw-exec that starts things: programs in the sandbox, and what reads the web and the memory. The
+// filter confines itself, and with it all that it would start; so it starts this process before, and asks it. What may be
+// run, where and within which limits the broker knows from the configuration, not from the filter.
+func broker() command.Command {
+	return command.Command{Name: "broker", Hidden: true, Summary: "start programs for claw-exec", OwnSignals: true,
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			l, err := newLine(os.NewFile(brokerFD, "filter"))
+			if err != nil {
+				return nil, err
+			}
+			b := &brokerState{call: c, config: cfg, line: l, running: map[int]context.CancelFunc{}}
+			b.sandbox, b.sandboxErr = openSandbox(c, cfg)
+			if err := process.Reap(); err != nil {
+				return nil, err
+			}
+			return nil, b.serve(ctx)
+		}}
+}
+
+type brokerState struct {
+	call       *command.Call
+	config     *config.Config
+	line       *line
+	sandbox    *sandbox.Sandbox
+	sandboxErr error
+
+	mu      sync.Mutex
+	running map[int]context.CancelFunc
+	work    sync.WaitGroup
+}
+
+// openSandbox makes the sandbox that the configuration wants.
+func openSandbox(c *command.Call, cfg *config.Config) (*sandbox.Sandbox, error) {
+	return sandbox.New(cfg.Security.Sandbox, sandboxPlace(c, cfg), sandboxLimits(cfg))
+}
+
+// serve answers until the filter has closed its end; then everything that still runs is ended.
+func (b *brokerState) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer b.work.Wait()
+	defer cancel()
+	for {
+		var a ask
+		files, err := b.line.receive(&a)
+		if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+			return nil // the filter is gone
+		}
+		if err != nil {
+			return fmt.Errorf("read what to start: %w", err)
+		}
+		if a.Cancel {
+			closeAll(files)
+			b.mu.Lock()
+			if stop := b.running[a.ID]; stop != nil {
+				stop()
+			}
+			b.mu.Unlock()
+			continue
+		}
+		one, stop := context.WithCancel(ctx)
+		b.mu.Lock()
+		b.running[a.ID] = stop
+		b.mu.Unlock()
+		b.work.Go(func() {
+			reply := b.answer(one, a, files)
+			closeAll(files)
+			stop()
+			b.mu.Lock()
+			delete(b.running, a.ID)
+			b.mu.Unlock()
+			reply.ID = a.ID
+			b.line.send(reply) // if that fails, the filter is gone
+		})
+	}
+}
+
+func (b *brokerState) answer(ctx context.Context, a ask, files []*os.File) answer {
+	switch {
+	case a.Program != nil && len(files) == 3:
+		return b.run(ctx, a, files)
+	case a.Tool == "http":
+		return b.fetch(ctx, a)
+	case a.Tool == "memory_search":
+		t, _ := tool.Lookup(a.Tool)
+		r := tool.Run(ctx, t, a.Args, &tool.Env{Config: b.config, SelfEnv: process.Environment(b.call.Environ), Log: b.call.Log, ConversationID: a.ConversationID})
+		return answer{Result: &r}
+	}
+	return answer{Error: "the broker was asked for something that it does not do"}
+}
+
+// run runs a program in the sandbox.
+func (b *brokerState) run(ctx context.Context, a ask, files []*os.File) answer {
+	if b.config.Security.Sandbox == sandbox.Off {
+		return b.runBare(ctx, a, files)
+	}
+	if b.sandboxErr != nil {
+		return answer{Error: b.sandboxErr.Error(), Refused: true}
+	}
+	exit, report, err := b.sandbox.Run(ctx, a.Adapt, *a.Program, sandbox.Streams{Stdin: files[0], Stdout: files[1], Stderr: files[2]})
+	var none *sandbox.Unavailable
+	var no syscall.Errno
+	switch {
+	case errors.As(err, &none):
+		return answer{Error: err.Error() + "; " + none.Hint(), Refused: true}
+	case errors.As(err, &no):
+		return answer{Error: err.Error(), Errno: int(no), Report: &report}
+	case err != nil:
+		return answer{Error: err.Error(), Report: &report}
+	}
+	return answer{Exit: exit, Report: &report}
+}
+
+// runBare runs a program without a sandbox, which the configuration has asked for in so many words.
+func (b *brokerState) runBare(ctx context.Context, a ask, files []*os.File) answer {
+	report := sandbox.Report{Engine: sandbox.Off, Guarantees: map[sandbox.Guarantee]string{}, Missing: sandbox.All}
+	code, err := process.RunTree(ctx, process.TreeSpec{Argv: a.Program.Argv, Dir: a.Program.Dir, Env: a.Program.Env,
+		Stdin: files[0], Stdout: files[1], Stderr: files[2]})
+	b.sweep()
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return answer{Error: err.Error(), Errno: int(no), Report: &report}
+	}
+	if err != nil {
+		return answer{Error: err.Error(), Report: &report}
+	}
+	return answer{Exit: sandbox.Exit{Code: code}, Report: &report}
+}
+
+// sweep ends what a program without a sandbox has left behind, once nothing else runs.
+func (b *brokerState) sweep() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.running) == 1 {
+		process.KillDescendants(os.Getpid())
+	}
+}
+
+func sandboxLimits(cfg *config.Config) sandbox.Limits {
+	s := cfg.Sandbox
+	return sandbox.Limits{MemoryBytes: s.MemoryBytes, Processes: s.Processes, OpenFiles: s.OpenFiles, CPUs: s.CPUs, CPUS: s.CPUSeconds,
+		FileBytes: s.FileBytes, TmpBytes: s.TmpBytes}
+}
+
+// sandboxPlace is what programs see: the workspace, what the configuration lets them read, and the directories of PATH that
+// lie elsewhere. Secrets are covered wherever they lie.
+func sandboxPlace(c *command.Call, cfg *config.Config) sandbox.Place {
+	home := c.Getenv("HOME")
+	hidden := append([]string{cfg.Home, cfg.File, cfg.Memory.Path, cfg.Receipts.Path}, cfg.Security.ForbiddenPaths...)
+	if home != "" {
+		hidden = append(hidden, sandbox.SecretPaths(home)...)
+	}
+	return sandbox.Place{Workspace: real(cfg.WorkspaceDir), Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite,
+		Read: append(realAll(cfg.Sandbox.Read), tool.ProgramDirs(c.Getenv("PATH"), real(cfg.WorkspaceDir), cfg.Home)...), Hidden: realAll(hidden),
+		Refuse: realAll([]string{home, cfg.Home}), Image: cfg.Sandbox.Image, Runtime: cfg.Sandbox.ContainerEngine}
+}

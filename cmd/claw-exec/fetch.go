@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"clawsh/lib/command"
+	"clawsh/lib/process"
+	"clawsh/lib/record"
+	"clawsh/lib/tool"
+)
+
+// maxFetch bounds what a fetching child says: a result and its escapes.
+const maxFetch = 16 << 20
+
+// fetch is the child that reads the web: the only part of claw-exec that has a network, and it has nothing else.
+func fetch() command.Command {
+	return command.Command{Name: "fetch", Hidden: true, Summary: "run the http tool for claw-exec: arguments in, a result out",
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			args, err := io.ReadAll(io.LimitReader(c.Stdin, maxMessage))
+			if err != nil {
+				return nil, fmt.Errorf("read the arguments: %w", err)
+			}
+			t, _ := tool.Lookup("http")
+			b, err := record.Encode(tool.Run(ctx, t, args, &tool.Env{Config: cfg, SelfEnv: c.Environ, Log: c.Log}))
+			if err != nil {
+				return nil, err
+			}
+			_, err = c.Stdout.Write(b)
+			return command.Records(), err
+		}}
+}
+
+// fetch runs the http tool in a child.
+func (b *brokerState) fetch(ctx context.Context, a ask) answer {
+	argv := []string{process.Self(), "fetch"}
+	if b.call.Global.Config != "" {
+		argv = append(argv, "--config", b.call.Global.Config)
+	}
+	var out bytes.Buffer
+	code, err := process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: "/", Env: process.Environment(b.call.Environ), Stdin: bytes.NewReader(a.Args),
+		Stdout: &limited{&out, maxFetch}, Stderr: os.Stderr})
+	if err != nil {
+		return answer{Error: err.Error()}
+	}
+	var r tool.Result
+	if err := record.Decode(out.Bytes(), &r); err != nil || code != 0 {
+		return answer{Error: fmt.Sprintf("the child that reads the web ended with exit status %d and no result", code)}
+	}
+	return answer{Result: &r}
+}
+
+// limited passes on so many bytes and throws the rest away: what is cut is no result any more.
+type limited struct {
+	to   io.Writer
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	n := min(len(p), l.left)
+	l.left -= n
+	if _, err := l.to.Write(p[:n]); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

@@ -19,7 +19,7 @@ var rows = [][]string{
 	{"provider", "policy", "tool", "receipt", "memory", "sandbox"},
 	{"command"},
 	{"config", "permit", "terminal", "process", "durable"},
-	{"record", "envelope", "seccomp"},
+	{"record", "envelope", "seccomp", "secret"},
 }
 
 func rowOf(pkg string) int {

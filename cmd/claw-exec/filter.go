@@ -73,7 +73,7 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Scratch: &tool.Scratch{},
+	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets, Scratch: &tool.Scratch{},
 		Guard: func(kind, dir string, argv []string) error {
 			if kind == tool.GuardExec {
 				return p.ExecIn(dir, argv)
@@ -107,6 +107,7 @@ func (e *executor) handle(ctx context.Context, line record.Line, out *stage.Writ
 		return envelope.Errorf(0, "tool_call.invalid", "read tool call: %w", err)
 	}
 	o := e.outcome(ctx, call)
+	o.Error = e.call.Secrets.Text(o.Error)
 	e.report(call, o)
 	fields := []record.Field{{Name: "status", Value: o.status}, {Name: "success", Value: o.Success}, {Name: "output", Value: o.Output}}
 	if o.Error != "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -64,7 +65,7 @@ func (s *chat) provider(name string) (provider.Provider, error) {
 	if p, ok := s.providers[name]; ok {
 		return p, nil
 	}
-	p, err := provider.New(s.config, name, provider.Options{Getenv: s.call.Getenv, Log: s.call.Log})
+	p, err := provider.New(s.config, name, provider.Options{Getenv: s.call.Getenv, Log: s.call.Log, Secrets: s.call.Secrets})
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +87,15 @@ func (s *chat) handle(ctx context.Context, line record.Line, out *stage.Writer) 
 	if err != nil {
 		return explain(err)
 	}
-	resp, err := p.Chat(ctx, &req, s.deltas(&req, out))
+	pass, rest := s.deltas(&req, out)
+	resp, err := p.Chat(ctx, &req, pass)
 	if err != nil {
 		return explain(err)
 	}
+	if err := rest(); err != nil {
+		return err
+	}
+	s.withhold(resp)
 	resp.V, resp.Kind, resp.ID, resp.RequestID = record.Version, record.KindResponse, record.NewID("resp-"), req.ID
 	resp.ConversationID, resp.TurnID, resp.TS = req.ConversationID, req.TurnID, record.Now()
 	if resp.ToolCalls == nil {
@@ -98,12 +104,26 @@ func (s *chat) handle(ctx context.Context, line record.Line, out *stage.Writer) 
 	return write(&req, resp, out)
 }
 
-// deltas returns the function that streams text, or nil if the request does not ask for it.
-func (s *chat) deltas(req *record.Request, out *stage.Writer) func(string) error {
-	if !req.Stream {
-		return nil
+// withhold takes secrets out of what the model said. Arguments of calls stay: what runs, and what a person approves, are the
+// bytes that the model wrote; only the values that are known never leave package provider in them.
+func (s *chat) withhold(resp *record.Response) {
+	resp.FinalText = s.call.Secrets.Text(resp.FinalText)
+	if raw, err := record.MapStrings(resp.RawProviderPayload, s.call.Secrets.Text); err != nil || !bytes.Equal(raw, resp.RawProviderPayload) {
+		resp.RawProviderPayload = nil
 	}
-	return func(text string) error {
+}
+
+// deltas returns the function that streams text without secrets, nil if the request does not ask for it, and the one that
+// passes on what was held back.
+func (s *chat) deltas(req *record.Request, out *stage.Writer) (pass func(string) error, rest func() error) {
+	if !req.Stream {
+		return nil, func() error { return nil }
+	}
+	clean := s.call.Secrets.NewStream()
+	write := func(text string) error {
+		if text == "" {
+			return nil
+		}
 		err := out.Record(record.Delta{V: record.Version, Kind: record.KindDelta, RequestID: req.ID,
 			ConversationID: req.ConversationID, TurnID: req.TurnID, Text: text})
 		if err != nil {
@@ -111,6 +131,7 @@ func (s *chat) deltas(req *record.Request, out *stage.Writer) func(string) error
 		}
 		return out.Flush()
 	}
+	return func(text string) error { return write(clean.Next(text)) }, func() error { return write(clean.Rest()) }
 }
 
 // write writes the response and its tool calls.

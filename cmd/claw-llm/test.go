@@ -26,7 +26,7 @@ func test() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			p, err := provider.New(cfg, c.Args[0], provider.Options{Getenv: c.Getenv, Log: c.Log})
+			p, err := provider.New(cfg, c.Args[0], provider.Options{Getenv: c.Getenv, Log: c.Log, Secrets: c.Secrets})
 			if err != nil {
 				return nil, explain(err)
 			}

@@ -63,14 +63,27 @@ func (k *keeper) open(c *command.Call, cfg *config.Config) error {
 	return nil
 }
 
-// handle stores one record and passes it on. The mirror is a convenience: when it fails, that is logged and no more.
+// handle stores one record without secrets and passes it on as it is. The mirror is a convenience: when it fails, that is logged and no more.
 func (k *keeper) handle(_ context.Context, line record.Line, out *stage.Writer) error {
-	if err := k.store.Put(line, k.agent); err != nil {
+	stored, err := k.withheld(line)
+	if err != nil {
+		return envelope.Errorf(envelope.ExitError, "memory.failed", "withhold secrets from %s record %s: %w", line.Kind(), line.ID(), err)
+	}
+	if err := k.store.Put(stored, k.agent); err != nil {
 		return envelope.Errorf(envelope.ExitError, "memory.failed", "persist %s record %s: %w", line.Kind(), line.ID(), err)
 	}
 	k.call.Event(command.EventMemoryPersisted, "kind", string(line.Kind()), "id", line.ID())
-	if err := k.mirror.Put(line, k.agent); err != nil {
+	if err := k.mirror.Put(stored, k.agent); err != nil {
 		k.call.Log.Warn("session mirror is not complete", "error", err.Error())
 	}
 	return out.Write(line.Bytes())
+}
+
+// withheld is the record as it is stored. Its strings are looked at as a reader of the database will see them, without escapes.
+func (k *keeper) withheld(line record.Line) (record.Line, error) {
+	raw, err := record.MapStrings(line.Bytes(), k.call.Secrets.Text)
+	if err != nil {
+		return record.Line{}, err
+	}
+	return record.Parse(raw)
 }

@@ -42,6 +42,7 @@ func write(c *command.Call, log *receipt.Log, line record.Line, out *stage.Write
 	if err := record.DecodeOpen(line.Bytes(), &res); err != nil {
 		return envelope.Errorf(0, "tool_result.invalid", "read tool result: %w", err)
 	}
+	res.Tool = c.Secrets.Text(res.Tool) // a name that the model chose; the hashes are over what the record holds
 	r, err := log.Append(res)
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "receipt.failed", "write the receipt of %s: %w", res.ID, err)

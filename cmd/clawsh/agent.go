@@ -75,7 +75,7 @@ func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Resu
 	var in lineReader = &pipedLines{bufio.NewReaderSize(c.Stdin, maxPipedBytes)}
 	if interactive {
 		fmt.Fprintf(c.Stdout, "clawsh %s, %s. /help for commands, /exit to leave.\n", command.Version, modelName(cfg, o))
-		in = newTerminalLines(cfg.HistoryPath())
+		in = newTerminalLines(cfg.HistoryPath(), c.Secrets.Text)
 	}
 	err = r.run(ctx, in)
 	r.session.close()
@@ -136,11 +136,12 @@ func (r *repl) turn(message string) error {
 		return err
 	}
 	r.last = final
-	if err := (turnResult{final, r.channel.shown(final)}).WriteText(r.call.Stdout); err != nil {
+	clean := r.call.Secrets.NewLineWriter(r.call.Stdout)
+	if err := (turnResult{final, r.channel.shown(final)}).WriteText(clean); err != nil {
 		return err
 	}
 	if err := turnError(final); err != nil && err.Error() != "" {
-		fmt.Fprintf(r.call.Stderr, "clawsh: %s\n", terminal.Sanitize(err.Error()))
+		fmt.Fprintf(r.call.Stderr, "clawsh: %s\n", terminal.Sanitize(r.call.Secrets.Text(err.Error())))
 	}
 	return nil
 }
@@ -168,7 +169,7 @@ func (r *repl) command(ctx context.Context, line string) bool {
 		err = fmt.Errorf("unknown command %s: /help lists them", terminal.Escape(word))
 	}
 	if err != nil {
-		fmt.Fprintf(r.call.Stderr, "clawsh: %s\n", terminal.Sanitize(err.Error()))
+		fmt.Fprintf(r.call.Stderr, "clawsh: %s\n", terminal.Sanitize(r.call.Secrets.Text(err.Error())))
 	}
 	return false
 }

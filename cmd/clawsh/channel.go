@@ -9,6 +9,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/record"
+	"clawsh/lib/secret"
 	"clawsh/lib/terminal"
 )
 
@@ -28,6 +29,7 @@ type Channel interface {
 // cli is the command-line channel: the answer goes to standard output, progress to standard error if that is a terminal.
 type cli struct {
 	out, progress io.Writer
+	secrets       *secret.Redactor
 	draft         bool
 	segment       strings.Builder // what was streamed since the last tool call
 	open          bool            // the cursor is behind streamed text
@@ -35,7 +37,7 @@ type cli struct {
 }
 
 func newCLI(c *command.Call, draft bool) *cli {
-	ch := &cli{out: c.Stdout, draft: draft, started: map[string]time.Time{}}
+	ch := &cli{out: c.Stdout, secrets: c.Secrets, draft: draft, started: map[string]time.Time{}}
 	if terminal.IsTerminal(os.Stdout) {
 		ch.out = terminal.NewSanitizer(c.Stdout)
 	}
@@ -61,13 +63,13 @@ func (c *cli) Update(line record.Line) error {
 		c.segment.Reset()
 		c.started[line.ID()] = time.Now()
 		args, _ := line.Field("args")
-		c.tell("· %s %s", line.Text("tool"), short(string(args)))
+		c.tell("· %s %s", line.Text("tool"), short(c.secrets.Text(string(args))))
 	case record.KindToolResult:
 		mark := "✓"
 		if line.Text("status") != record.StatusAllowed {
 			mark = "✗"
 		}
-		c.tell("%s %s %s %s", mark, line.Text("tool"), time.Since(c.started[line.ID()]).Round(time.Millisecond), short(line.Text("error")))
+		c.tell("%s %s %s %s", mark, line.Text("tool"), time.Since(c.started[line.ID()]).Round(time.Millisecond), short(c.secrets.Text(line.Text("error"))))
 	}
 	return nil
 }
@@ -95,7 +97,7 @@ func (c *cli) newline() error {
 // tell prints a line of progress for people.
 func (c *cli) tell(format string, args ...any) {
 	if c.progress != nil {
-		fmt.Fprintln(c.progress, terminal.Escape(strings.TrimSpace(fmt.Sprintf(format, args...))))
+		fmt.Fprintln(c.progress, terminal.Escape(c.secrets.Text(strings.TrimSpace(fmt.Sprintf(format, args...)))))
 	}
 }
 

@@ -27,9 +27,9 @@ func (p *pipedLines) ReadMessage() (string, error) {
 // so that during a turn Ctrl-C is a signal and the gate can ask its questions.
 type terminalLines struct{ t *term.Terminal }
 
-func newTerminalLines(history string) *terminalLines {
+func newTerminalLines(history string, withhold func(string) string) *terminalLines {
 	t := term.NewTerminal(screen{controlC{os.Stdin}, os.Stdout}, "> ")
-	t.History = openHistory(history)
+	t.History = openHistory(history, withhold)
 	return &terminalLines{t}
 }
 
@@ -87,10 +87,12 @@ const maxHistory = 500
 type history struct {
 	path  string
 	lines []string
+	// withhold takes secrets out of what is written to the file.
+	withhold func(string) string
 }
 
-func openHistory(path string) *history {
-	h := &history{path: path}
+func openHistory(path string, withhold func(string) string) *history {
+	h := &history{path: path, withhold: withhold}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return h
@@ -114,7 +116,7 @@ func (h *history) Add(entry string) {
 		return
 	}
 	defer f.Close()
-	f.WriteString(entry + "\n")
+	f.WriteString(h.withhold(entry) + "\n")
 }
 
 // Len implements term.History.

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"clawsh/lib/config"
+	"clawsh/lib/secret"
 )
 
 // Version is the version of all clawsh programs: they are built, tested and released together.
@@ -78,6 +79,9 @@ type Call struct {
 	Getenv  func(string) string
 	Environ []string
 	Log     *slog.Logger
+	// Secrets withholds what the environment, the configuration and the shape of a text mark as secret. Environ tells
+	// children what to recognise.
+	Secrets *secret.Redactor
 	// Signals delivers SIGINT and SIGTERM to commands with OwnSignals.
 	Signals <-chan Signal
 	// Changed tells whether a flag was given on the command line.
@@ -108,6 +112,10 @@ func (c *Call) Config() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range cfg.SecretEnv() {
+		c.Secrets.Learn(name, c.Getenv(name))
+	}
+	c.Environ = c.Secrets.Environ(c.Environ)
 	c.Event(EventConfigPath, "path", p.File, "found", cfg.Found())
 	return cfg, nil
 }

@@ -126,14 +126,14 @@ func TestLogLevels(t *testing.T) {
 	}{{nil, ""}, {map[string]string{"CLAWSH_LOG_LEVEL": "info"}, "prog: level=INFO msg=\"tool denied\" event=tool_denied tool=\"a\\nb\"\n"},
 		{map[string]string{"CLAWSH_LOG": "json", "CLAWSH_LOG_LEVEL": "error"}, ""}} {
 		var b bytes.Buffer
-		c2 := &Call{Log: newLogger("prog", &b, func(n string) string { return c.env[n] })}
+		c2 := &Call{Log: newLogger("prog", &b, func(n string) string { return c.env[n] }, nil)}
 		c2.Event(EventToolDenied, "tool", "a\nb")
 		if b.String() != c.want {
 			t.Errorf("%v: %q", c.env, b.String())
 		}
 	}
 	var b bytes.Buffer
-	c := &Call{Log: newLogger("prog", &b, func(n string) string { return map[string]string{"CLAWSH_LOG": "json"}[n] })}
+	c := &Call{Log: newLogger("prog", &b, func(n string) string { return map[string]string{"CLAWSH_LOG": "json"}[n] }, nil)}
 	c.Event(EventStartup, "version", "1")
 	var line struct{ Time, Level, Msg, App, Event, Version string }
 	if err := record.DecodeOpen(bytes.ReplaceAll(b.Bytes(), []byte(`"time"`), []byte(`"Time"`)), &line); err != nil || !strings.Contains(b.String(), `"event":"startup"`) {

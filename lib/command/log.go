@@ -5,6 +5,8 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+
+	"clawsh/lib/secret"
 )
 
 // The events that clawsh logs, as the attribute "event" of a log line.
@@ -36,7 +38,8 @@ func (c *Call) Event(event string, attrs ...any) {
 
 // newLogger returns the program's logger. CLAWSH_LOG=json makes it write JSON, one object a line; CLAWSH_LOG_LEVEL is
 // debug, info, warn or error, by default warn for text, which people read, and info for JSON, which they collect.
-func newLogger(app string, w io.Writer, getenv func(string) string) *slog.Logger {
+func newLogger(app string, w io.Writer, getenv func(string) string, secrets *secret.Redactor) *slog.Logger {
+	w = redacted{w, secrets}
 	json := strings.EqualFold(getenv("CLAWSH_LOG"), "json")
 	level := slog.LevelWarn
 	if json {
@@ -59,6 +62,20 @@ func plain(groups []string, a slog.Attr) slog.Attr {
 		return slog.Attr{}
 	}
 	return a
+}
+
+// redacted writes each line without secrets, in one write: a logger writes a whole line at a time.
+type redacted struct {
+	w       io.Writer
+	secrets *secret.Redactor
+}
+
+func (r redacted) Write(b []byte) (int, error) {
+	text, _ := r.secrets.Bytes(b)
+	if _, err := r.w.Write(text); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // prefixed writes each line behind the program's name, in one write.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"clawsh/lib/envelope"
+	"clawsh/lib/record"
+	"clawsh/lib/secret"
 	"clawsh/lib/terminal"
 )
 
@@ -28,7 +30,7 @@ func Main(app App) {
 
 // Run runs the program with the given arguments and streams, and returns its exit code.
 func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
-	p := &program{App: a, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ, format: requestedFormat(args)}
+	p := &program{App: a, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ, format: requestedFormat(args), secrets: secret.New(environ)}
 	res, err := p.execute(ctx, args)
 	return p.finish(res, err)
 }
@@ -40,6 +42,7 @@ type program struct {
 	stdout, stderr io.Writer
 	environ        []string
 	format         string
+	secrets        *secret.Redactor
 	global         Global
 	command        string // the name for the envelope
 	words          string // what was typed to get there
@@ -105,7 +108,8 @@ func (p *program) print(w io.Writer, res Result, err error) error {
 		return p.printEnvelope(w, res, err)
 	}
 	if res != nil {
-		if werr := res.WriteText(w); werr != nil {
+		clean := p.secrets.NewWriter(w)
+		if werr := errors.Join(res.WriteText(clean), clean.Close()); werr != nil {
 			return werr
 		}
 	}
@@ -132,6 +136,9 @@ func (p *program) printEnvelope(w io.Writer, res Result, err error) error {
 	b, encErr := envelope.New(p.command, time.Now(), data, err).Append(nil)
 	if encErr != nil {
 		return encErr
+	}
+	if b, encErr = record.MapStrings(b, p.secrets.Text); encErr != nil {
+		return fmt.Errorf("withhold secrets from the result: %w", encErr)
 	}
 	if p.global.JQ != "" {
 		if err != nil {
@@ -162,9 +169,9 @@ func (p *program) complain(err error) {
 	if e.Message == "" || errors.As(err, &ended) {
 		return // said already, or known to whoever sent the signal
 	}
-	fmt.Fprintf(p.stderr, "%s: error: %s\n", p.Name, terminal.Sanitize(e.Message))
+	fmt.Fprintf(p.stderr, "%s: error: %s\n", p.Name, terminal.Sanitize(p.secrets.Text(e.Message)))
 	if e.Hint != "" {
-		fmt.Fprintf(p.stderr, "%s: hint: %s\n", p.Name, terminal.Sanitize(e.Hint))
+		fmt.Fprintf(p.stderr, "%s: hint: %s\n", p.Name, terminal.Sanitize(p.secrets.Text(e.Hint)))
 	}
 }
 

@@ -151,8 +151,8 @@ func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args [
 		return nil, p.argumentError(c, args)
 	}
 	ctx, signals := watchSignals(ctx, c.OwnSignals)
-	call := &Call{App: p.Name, Args: args, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Getenv: p.getenv, Environ: p.environ,
-		Log: newLogger(p.Name, p.stderr, p.getenv), Signals: signals, Changed: cmd.Flags().Changed, Global: p.global}
+	call := &Call{App: p.Name, Args: args, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Getenv: p.getenv,
+		Environ: p.secrets.Environ(p.environ), Secrets: p.secrets, Log: newLogger(p.Name, p.stderr, p.getenv, p.secrets), Signals: signals, Changed: cmd.Flags().Changed, Global: p.global}
 	if c.HandOver {
 		call.Raw = args
 	}

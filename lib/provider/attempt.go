@@ -42,7 +42,8 @@ func (s silence) Error() string {
 // attempt is one try of one request.
 type attempt struct {
 	*chat
-	key      secret
+	key      string
+	keys     keys
 	model    string // that was asked for
 	onDelta  func(string) error
 	streamed bool // a part of the answer was passed on
@@ -90,7 +91,7 @@ func (a *attempt) send(ctx context.Context, body []byte) (*http.Response, error)
 	}
 	r.Header.Set("User-Agent", "clawsh")
 	if a.key != "" {
-		r.Header.Set("Authorization", "Bearer "+string(a.key))
+		r.Header.Set("Authorization", "Bearer "+a.key)
 	}
 	return a.http.Do(r)
 }
@@ -144,7 +145,7 @@ func (a *attempt) whole(ctx context.Context, in io.Reader) (*record.Response, er
 
 // payload is the answer as it came, where that fits into a record and holds no key; else nothing.
 func (a *attempt) payload(b []byte) record.Raw {
-	if raw := record.Raw(bytes.TrimSpace(b)); len(raw) <= maxPayloadBytes && fits(raw) && !a.key.hiddenIn(raw) {
+	if raw := record.Raw(bytes.TrimSpace(b)); len(raw) <= maxPayloadBytes && fits(raw) && !a.keys.hiddenIn(raw) {
 		return raw
 	}
 	return nil

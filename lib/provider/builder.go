@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"clawsh/lib/record"
+	"clawsh/lib/secret"
 )
 
 // maxCalls bounds the tool calls of one response.
@@ -14,12 +15,12 @@ const maxCalls = 64
 // builder puts a response together, from one message or from pieces of it.
 type builder struct {
 	provider, asked string
-	key             secret
+	keys            keys
 	most, size      int // bytes of text and arguments, as they came
 	model, finish   string
 	usage           record.Usage
 	text            strings.Builder
-	clean           scrubber
+	clean           *secret.Stream
 	calls           []*call
 }
 
@@ -31,7 +32,7 @@ type call struct {
 }
 
 func (a *attempt) builder() *builder {
-	return &builder{provider: a.name, asked: a.model, key: a.key, most: a.maxBytes, clean: scrubber{secret: a.key}}
+	return &builder{provider: a.name, asked: a.model, keys: a.keys, most: a.maxBytes, clean: a.keys.NewStream()}
 }
 
 // meta takes what stands beside the choices.
@@ -78,7 +79,7 @@ func (b *builder) add(f *fragment, finish string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text = b.clean.next(text + f.Refusal)
+	text = b.clean.Next(text + f.Refusal)
 	b.text.WriteString(text)
 	for _, p := range f.ToolCalls {
 		if err := b.addCall(p); err != nil {
@@ -90,7 +91,7 @@ func (b *builder) add(f *fragment, finish string) (string, error) {
 
 // rest ends the text and returns what was held back of it.
 func (b *builder) rest() string {
-	text := b.clean.rest()
+	text := b.clean.Rest()
 	b.text.WriteString(text)
 	return text
 }
@@ -148,7 +149,7 @@ func (b *builder) find(p callPiece) *call {
 
 // response ends the building.
 func (b *builder) response() (*record.Response, error) {
-	r := &record.Response{Provider: b.provider, Model: b.key.scrub(b.model), FinalText: b.text.String(), ToolCalls: []record.CallPart{}, Usage: b.usage}
+	r := &record.Response{Provider: b.provider, Model: b.keys.scrub(b.model), FinalText: b.text.String(), ToolCalls: []record.CallPart{}, Usage: b.usage}
 	if r.Model == "" {
 		r.Model = b.asked
 	}
@@ -156,11 +157,11 @@ func (b *builder) response() (*record.Response, error) {
 		if c.name == "" {
 			return nil, errors.New("the answer has a tool call without a name")
 		}
-		args, err := arguments(b.key.scrub(c.args.String()), b.key)
+		args, err := arguments(b.keys.scrub(c.args.String()), b.keys)
 		if err != nil {
 			return nil, err
 		}
-		r.ToolCalls = append(r.ToolCalls, record.CallPart{ID: record.NewID("call-"), Name: b.key.scrub(c.name), Args: args})
+		r.ToolCalls = append(r.ToolCalls, record.CallPart{ID: record.NewID("call-"), Name: b.keys.scrub(c.name), Args: args})
 	}
 	r.FinishReason = b.reason()
 	if r.FinalText == "" && r.FinishReason == "stop" {

@@ -38,6 +38,7 @@ type chat struct {
 	maxTokens                int
 	getenv                   func(string) string
 	log                      *slog.Logger
+	keys                     keys
 	http                     *http.Client
 	wait                     func(context.Context, time.Duration) error
 }
@@ -51,7 +52,7 @@ func newChat(cfg *config.Config, name string, p config.Provider, o Options) (Pro
 	c := &chat{name: name, url: strings.TrimRight(p.BaseURL, "/") + "/chat/completions", keyEnv: p.APIKeyEnv, model: p.Model,
 		local: loopback(u.Hostname()), plain: u.Scheme == "http", timeout: seconds(p.TimeoutS, defaultTimeout),
 		idle: seconds(p.IdleTimeoutS, defaultIdleTimeout), retries: defaultRetries, maxBytes: maxBytes(cfg), temperature: p.Temperature,
-		maxTokens: p.MaxOutputTokens, getenv: o.Getenv, log: o.Log, wait: o.wait}
+		maxTokens: p.MaxOutputTokens, getenv: o.Getenv, log: o.Log, keys: keys{o.Secrets}, wait: o.wait}
 	if p.MaxRetries != nil {
 		c.retries = *p.MaxRetries
 	}
@@ -113,7 +114,7 @@ func (c *chat) Kind() string { return "openai-compatible" }
 func (c *chat) Capabilities() Capabilities { return Capabilities{Streaming: true, Tools: true} }
 
 // key reads the key, without which only a server on this machine is asked.
-func (c *chat) key() (secret, *Error) {
+func (c *chat) key() (string, *Error) {
 	if c.keyEnv == "" {
 		return "", nil
 	}
@@ -129,7 +130,7 @@ func (c *chat) key() (secret, *Error) {
 		return "", &Error{Provider: c.name, Code: CodeConfig, Message: "base_url is plain http and not on this machine: the key would cross the network readable",
 			Hint: "use https, or remove api_key_env"}
 	}
-	return secret(key), nil
+	return key, nil
 }
 
 // Chat implements Provider.
@@ -144,7 +145,7 @@ func (c *chat) Chat(ctx context.Context, req *record.Request, onDelta func(strin
 		return nil, &Error{Provider: c.name, Code: CodeBadRequest, Message: "encode the request: " + err.Error(), Err: err}
 	}
 	for try := 0; ; try++ {
-		a := &attempt{chat: c, key: key, model: q.Model, onDelta: onDelta}
+		a := &attempt{chat: c, key: key, keys: c.keys.with(c.keyEnv, key), model: q.Model, onDelta: onDelta}
 		resp, err := a.run(ctx, body)
 		if err == nil {
 			return resp, nil

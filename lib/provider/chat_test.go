@@ -250,7 +250,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestStreamsThatFail(t *testing.T) {
-	begun := `data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n"
+	begun := `data: {"choices":[{"delta":{"content":"begun"}}]}` + "\n\n"
 	for name, c := range map[string]struct {
 		body, code string
 		tries      int32
@@ -274,7 +274,7 @@ func TestStreamsThatFail(t *testing.T) {
 		})
 	}
 	ended := begun + `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n"
-	if resp, _, err := ask(at(t, nil, sse(ended)), true); err != nil || resp.FinalText != "a" {
+	if resp, _, err := ask(at(t, nil, sse(ended)), true); err != nil || resp.FinalText != "begun" {
 		t.Errorf("an end without [DONE]: %v", err)
 	}
 }

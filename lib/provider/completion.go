@@ -94,7 +94,7 @@ func fits(raw record.Raw) bool {
 
 // arguments turns what a model wrote as arguments into args: the object, or, where it is none that means the same to every
 // reader, the text as a JSON string.
-func arguments(text string, key secret) (record.Raw, error) {
+func arguments(text string, k keys) (record.Raw, error) {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" {
 		return record.Raw("{}"), nil
@@ -102,8 +102,8 @@ func arguments(text string, key secret) (record.Raw, error) {
 	if trimmed[0] != '{' || !fits(record.Raw(trimmed)) || record.CheckNumbers([]byte(trimmed)) != nil {
 		return record.Encode(text)
 	}
-	if key.hiddenIn(record.Raw(trimmed)) {
-		return record.Encode(redacted)
+	if k.hiddenIn(record.Raw(trimmed)) {
+		return record.Encode(withheld)
 	}
 	return record.Encode(record.Raw(trimmed))
 }

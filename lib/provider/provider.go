@@ -33,6 +33,7 @@ import (
 
 	"clawsh/lib/config"
 	"clawsh/lib/record"
+	"clawsh/lib/secret"
 )
 
 // Provider answers requests. It is safe for concurrent use.
@@ -61,6 +62,8 @@ type Options struct {
 	Getenv func(string) string
 	// Log gets retries and fallbacks, at level warn; nil is nobody.
 	Log *slog.Logger
+	// Secrets knows the values that no answer and no error may hold; the provider adds its own key.
+	Secrets *secret.Redactor
 	// HTTP carries requests; nil is a transport of the provider's own.
 	HTTP http.RoundTripper
 

@@ -43,7 +43,7 @@ func TestArgumentsThatNoRecordCarries(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 	for text, object := range map[string]bool{nested(record.MaxDepth - 8): true, nested(record.MaxDepth - 7): false, nested(100000): false, `{"a":9007199254740993}`: false,
 		`{"a":1e400}`: false, `{"a":-0.1e-5}`: true, `{"a":[{"b":1,"\u0062":2}]}`: false, "{\"a\":\"\xff\"}": false, `{}],[{}`: false, " \n{\"a\":\n1}\t": true, `{"a":NaN}`: false, "{'a':1}": false} {
-		raw, err := arguments(text, "")
+		raw, err := arguments(text, keys{})
 		if err != nil || (raw[0] == '{') != object {
 			t.Errorf("%.60q became %.60s, %v", text, raw, err)
 		}
@@ -57,7 +57,7 @@ func FuzzArguments(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		raw, err := arguments(text, "")
+		raw, err := arguments(text, keys{})
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}

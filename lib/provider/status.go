@@ -24,7 +24,7 @@ func (a *attempt) fail(code, message string) *Error {
 
 // quote is the beginning of what somebody else wrote. The key goes first, while it is still in one piece.
 func (a *attempt) quote(s string, most int) string {
-	s = a.key.scrub(printable(a.key.scrub(s)))
+	s = a.keys.scrub(printable(a.keys.scrub(s)))
 	if len(s) > most {
 		return clip(s, most) + "..."
 	}
@@ -103,8 +103,8 @@ func (a *attempt) said(body io.Reader) string {
 // verbatim quotes bytes as they are, unless they are JSON that spells the key with escapes.
 func (a *attempt) verbatim(b []byte) string {
 	var raw record.Raw
-	if record.Decode(b, &raw) == nil && a.key.hiddenIn(raw) && !bytes.Contains(b, []byte(a.key)) {
-		return redacted
+	if record.Decode(b, &raw) == nil && a.keys.hiddenIn(raw) && !a.keys.Found(b) {
+		return withheld
 	}
 	return a.quote(string(b), maxQuoteBytes)
 }

@@ -169,6 +169,7 @@ type ResultMeta struct {
 	DurationMS      int64        `json:"duration_ms"`
 	Truncated       bool         `json:"truncated"`
 	TotalBytes      int64        `json:"total_bytes,omitzero"`
+	Withheld        int          `json:"withheld,omitzero"`
 	ExitCode        *int         `json:"exit_code,omitzero"`
 	TimedOut        bool         `json:"timed_out,omitzero"`
 	Sandbox         string       `json:"sandbox,omitzero"`

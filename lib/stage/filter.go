@@ -15,7 +15,7 @@ import (
 // Filter runs a stage as a command: on the command's streams, under its program's name. With CLAWSH_TRACE=DIR what the
 // stage reads is also appended to DIR/<program>.jsonl.
 func Filter(ctx context.Context, c *command.Call, s Stage) (command.Result, error) {
-	s.Name = c.App
+	s.Name, s.Withhold = c.App, c.Secrets.Text
 	if dir := c.Getenv("CLAWSH_TRACE"); dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("make the directory for traces (CLAWSH_TRACE): %w", err)
@@ -25,7 +25,9 @@ func Filter(ctx context.Context, c *command.Call, s Stage) (command.Result, erro
 			return nil, fmt.Errorf("open the trace (CLAWSH_TRACE): %w", err)
 		}
 		defer f.Close()
-		s.Trace = lossy{f}
+		trace := c.Secrets.NewLineWriter(f)
+		defer trace.Close()
+		s.Trace = lossy{trace}
 	}
 	err := s.Run(ctx, c.Stdin, c.Stdout)
 	if errors.Is(err, errBadLines) && c.Getenv("CLAWSH_DRIVEN") != "" {

@@ -44,6 +44,8 @@ type Stage struct {
 	Drain bool
 	// Text, if set, makes a record of input that does not start with {: a message typed or piped as it is.
 	Text func(text string) ([]byte, error)
+	// Withhold, if set, takes secrets out of the texts of error records.
+	Withhold func(string) string
 	// Trace, if set, gets a copy of everything that is read (CLAWSH_TRACE).
 	Trace io.Writer
 }
@@ -211,6 +213,9 @@ func code(err error) string {
 func (r *runner) report(line record.Line, err error) error {
 	r.bad++
 	e := ErrorRecord(r.Name, line, err)
+	if r.Withhold != nil {
+		e.Message, e.Hint = r.Withhold(e.Message), r.Withhold(e.Hint)
+	}
 	b, encErr := record.Encode(e)
 	if encErr != nil {
 		return encErr

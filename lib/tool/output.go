@@ -58,6 +58,14 @@ func (o *output) into(r *Result) {
 	r.Output, _ = join(string(o.head), tail, o.limit, cut)
 }
 
+// withhold takes secrets out of what leaves the tool, and counts them.
+func (r *Result) withhold(env *Env) {
+	output, found := env.Secrets.String(r.Output)
+	reason, also := env.Secrets.String(r.Error)
+	r.Output, r.Error = output, reason
+	r.Meta.Withheld += found.Total() + also.Total()
+}
+
 // setText puts text into a result, head and tail of it if it is longer than limit bytes.
 func (r *Result) setText(text string, limit int) {
 	r.Meta.TotalBytes = int64(len(text))

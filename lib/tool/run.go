@@ -46,6 +46,7 @@ func Run(ctx context.Context, t Tool, args record.Raw, env *Env) Result {
 		r.interrupted(cause)
 	}
 	r.Output, r.Error = validText(r.Output), validText(r.Error)
+	r.withhold(env)
 	r.Meta.DurationMS = time.Since(start).Milliseconds()
 	r.Meta.FinishedAt = record.Now()
 	return r

@@ -21,6 +21,7 @@ import (
 
 	"clawsh/lib/config"
 	"clawsh/lib/record"
+	"clawsh/lib/secret"
 )
 
 // Tool is something that a model can call.
@@ -88,6 +89,8 @@ type Env struct {
 	ConversationID string
 	// SelfEnv is the environment of this process. Tools choose from it by an allowlist and pass none of the rest on.
 	SelfEnv []string
+	// Secrets withholds what is secret from outputs and errors; nil withholds nothing.
+	Secrets *secret.Redactor
 	// Log gets what people who run clawsh should know. Nil means nowhere.
 	Log *slog.Logger
 	// Guard refuses single accesses; nil refuses none.

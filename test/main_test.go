@@ -101,6 +101,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"kill9":   kill9,
 	"pty":     pty,
 	"absent":  absent,
+	"fakes":   writeFakes,
+	"nowhere": nowhere,
 }
 
 // initHome: init — makes a home with clawsh init.

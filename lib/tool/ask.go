@@ -50,6 +50,6 @@ func (askTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 		return failf("ask the user: %v", err)
 	}
 	r := Result{Success: true}
-	r.setText(answer, env.Config.Limits.MaxOutputBytes)
+	r.setFound(answer, env)
 	return r
 }

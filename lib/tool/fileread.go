@@ -53,7 +53,7 @@ func (readTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 		return failed(err, "read %q: %v", a.Path)
 	}
 	r := Result{Success: true}
-	r.setText(text, env.Config.Limits.MaxOutputBytes)
+	r.setFound(text, env)
 	r.Meta.TotalBytes = size
 	return r
 }

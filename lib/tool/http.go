@@ -44,7 +44,7 @@ func (t httpTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result 
 	if err != nil {
 		return failed(err, "get %q: %v", a.URL)
 	}
-	return page.result(env.Config.Limits.MaxOutputBytes)
+	return page.result(env)
 }
 
 // fetchSpec is all that a fetch needs to know, and page all that comes of it: it can move to a process of its own.
@@ -63,7 +63,7 @@ type page struct {
 	More        bool // the body goes on
 }
 
-func (p *page) result(limit int) Result {
+func (p *page) result(env *Env) Result {
 	r := Result{Success: p.Status < 400}
 	if p.More {
 		// The end may be within a character.
@@ -73,7 +73,7 @@ func (p *page) result(limit int) Result {
 		r.Success, r.Error = false, fmt.Sprintf("the response is binary or not UTF-8 (%s, %d bytes)", contentType(p.ContentType), len(p.Body))
 		r.Meta.TotalBytes = int64(len(p.Body))
 	} else {
-		r.setText(string(p.Body), limit)
+		r.setFound(string(p.Body), env)
 	}
 	if p.More {
 		r.Meta.Truncated = true

@@ -55,7 +55,7 @@ func (memoryTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result 
 		return failf("search memory: %v", err)
 	}
 	r := Result{Success: true}
-	r.setText(hitsText(hits, most), env.Config.Limits.MaxOutputBytes)
+	r.setFound(hitsText(hits, most), env)
 	return r
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"clawsh/lib/secret"
 )
 
 // output keeps the head and the tail of what is written to it, limit bytes in all. Programs write to it concurrently.
@@ -15,16 +17,24 @@ type output struct {
 	tail  []byte // a ring once it is full
 	next  int    // where the ring goes on
 	total int64
+	clean *secret.Stream // takes secrets out before anything is cut
 }
 
-func newOutput(limit int) *output { return &output{limit: max(limit, 64)} }
+func newOutput(limit int) *output {
+	return &output{limit: max(limit, 64), clean: (*secret.Redactor)(nil).NewStream()}
+}
 
 // Write implements io.Writer. It never fails: a program must not fail because it talks much.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	n, half := len(p), o.limit/2
-	o.total += int64(n)
+	o.keep([]byte(o.clean.Next(string(p))))
+	return len(p), nil
+}
+
+func (o *output) keep(p []byte) {
+	half := o.limit / 2
+	o.total += int64(len(p))
 	if room := half - len(o.head); room > 0 {
 		room = min(room, len(p))
 		o.head = append(o.head, p[:room]...)
@@ -40,13 +50,14 @@ func (o *output) Write(p []byte) (int, error) {
 		o.next = (o.next + c) % half
 		p = p[c:]
 	}
-	return n, nil
 }
 
 // into puts what was written into a result.
 func (o *output) into(r *Result) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.keep([]byte(o.clean.Rest()))
+	r.Meta.Withheld = o.clean.Counts().Total()
 	tail := string(o.tail[o.next:]) + string(o.tail[:o.next])
 	r.Meta.TotalBytes = o.total
 	if int64(len(o.head)+len(tail)) == o.total {
@@ -64,6 +75,13 @@ func (r *Result) withhold(env *Env) {
 	reason, also := env.Secrets.String(r.Error)
 	r.Output, r.Error = output, reason
 	r.Meta.Withheld += found.Total() + also.Total()
+}
+
+// setFound is setText for text from outside: secrets go first, so that none is cut in two.
+func (r *Result) setFound(text string, env *Env) {
+	text, found := env.Secrets.String(text)
+	r.Meta.Withheld = found.Total()
+	r.setText(text, env.Config.Limits.MaxOutputBytes)
 }
 
 // setText puts text into a result, head and tail of it if it is longer than limit bytes.

@@ -94,6 +94,7 @@ type shell struct {
 
 func newShell(ctx context.Context, env *Env) (s *shell, err error) {
 	s = &shell{env: env, out: newOutput(env.Config.Limits.MaxOutputBytes)}
+	s.out.clean = env.Secrets.NewStream()
 	s.ctx, s.stop = context.WithCancelCause(ctx)
 	defer func() {
 		if err != nil {

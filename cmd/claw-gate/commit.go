@@ -70,7 +70,7 @@ func (g *gate) write(c permit.Claims, v record.Verdict) error {
 	if err != nil {
 		return err
 	}
-	if line, err = record.MapStrings(line, g.call.Secrets.Text); err != nil {
+	if line, err = g.call.Withhold(line); err != nil {
 		return fmt.Errorf("withhold secrets from the audit line: %w", err)
 	}
 	return g.audit.Append(line, v.Decision == record.Allow)

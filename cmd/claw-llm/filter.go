@@ -108,7 +108,7 @@ func (s *chat) handle(ctx context.Context, line record.Line, out *stage.Writer) 
 // bytes that the model wrote; only the values that are known never leave package provider in them.
 func (s *chat) withhold(resp *record.Response) {
 	resp.FinalText = s.call.Secrets.Text(resp.FinalText)
-	if raw, err := record.MapStrings(resp.RawProviderPayload, s.call.Secrets.Text); err != nil || !bytes.Equal(raw, resp.RawProviderPayload) {
+	if raw, err := s.call.Withhold(resp.RawProviderPayload); err != nil || !bytes.Equal(raw, resp.RawProviderPayload) {
 		resp.RawProviderPayload = nil
 	}
 }

@@ -81,7 +81,7 @@ func (k *keeper) handle(_ context.Context, line record.Line, out *stage.Writer) 
 
 // withheld is the record as it is stored. Its strings are looked at as a reader of the database will see them, without escapes.
 func (k *keeper) withheld(line record.Line) (record.Line, error) {
-	raw, err := record.MapStrings(line.Bytes(), k.call.Secrets.Text)
+	raw, err := k.call.Withhold(line.Bytes())
 	if err != nil {
 		return record.Line{}, err
 	}

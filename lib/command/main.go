@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"clawsh/lib/envelope"
-	"clawsh/lib/record"
 	"clawsh/lib/secret"
 	"clawsh/lib/terminal"
 )
@@ -137,7 +136,7 @@ func (p *program) printEnvelope(w io.Writer, res Result, err error) error {
 	if encErr != nil {
 		return encErr
 	}
-	if b, encErr = record.MapStrings(b, p.secrets.Text); encErr != nil {
+	if b, encErr = withhold(p.secrets, b); encErr != nil {
 		return fmt.Errorf("withhold secrets from the result: %w", encErr)
 	}
 	if p.global.JQ != "" {

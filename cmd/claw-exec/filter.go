@@ -13,6 +13,7 @@ import (
 	"clawsh/lib/permit"
 	"clawsh/lib/policy"
 	"clawsh/lib/record"
+	"clawsh/lib/secret"
 	"clawsh/lib/stage"
 	"clawsh/lib/tool"
 )
@@ -107,7 +108,9 @@ func (e *executor) handle(ctx context.Context, line record.Line, out *stage.Writ
 		return envelope.Errorf(0, "tool_call.invalid", "read tool call: %w", err)
 	}
 	o := e.outcome(ctx, call)
-	o.Error = e.call.Secrets.Text(o.Error)
+	var found secret.Counts
+	o.Error, found = e.call.Secrets.String(o.Error)
+	o.Meta.Withheld += found.Total()
 	e.report(call, o)
 	fields := []record.Field{{Name: "status", Value: o.status}, {Name: "success", Value: o.Success}, {Name: "output", Value: o.Output}}
 	if o.Error != "" {

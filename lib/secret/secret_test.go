@@ -67,6 +67,17 @@ func shown(s shape, part string) bool {
 		s.kind == "url password" && strings.Contains("localhost:6379", part)
 }
 
+// TestKeyBlocksInOtherNotations: what programs print before each line does not show the lines.
+func TestKeyBlocksInOtherNotations(t *testing.T) {
+	lines := []string{"-----BEGIN RSA PRIVATE" + " KEY-----", strings.Repeat("fAk3", 16), strings.Repeat("fAk3", 9) + "==", "-----END RSA PRIVATE KEY-----"}
+	for _, before := range []string{"", "  ", "> ", "12\t", "+", "dir/id_rsa:3:", "# "} {
+		text := before + strings.Join(lines, "\n"+before) + "\nand more"
+		if out := New(nil).Text(text); out != before+"[withheld: private key]\nand more" {
+			t.Errorf("%q: %q", before, out)
+		}
+	}
+}
+
 func TestOrdinaryTextStays(t *testing.T) {
 	image := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x89PNG\r\n\x1a\n eyJhbGciOi \xff\x00\x7f AKIA", 500)))
 	for _, text := range []string{

@@ -37,7 +37,10 @@ var (
 )
 
 // shapes is the table, in the order in which shapes with the same beginning are tried.
-func shapes() []shape {
+func shapes() []shape { return append(tokens(), contexts()...) }
+
+// tokens are shapes that are secrets wherever they stand.
+func tokens() []shape {
 	return []shape{
 		{kind: "anthropic key", anchors: []string{"sk-ant-"}, class: &tokenClass, min: 20, like: []string{"sk-ant-api03-~~~~~~~~~~~~~~~~~~~~~~~~"}, unlike: []string{"sk-ant-hill"}},
 		{kind: "openai key", anchors: []string{"sk-proj-", "sk-svcacct-", "sk-admin-"}, class: &tokenClass, min: 20, check: mixedOrDigits,
@@ -52,13 +55,8 @@ func shapes() []shape {
 			like: []string{"glpat-~~~~~~~~~~~~~~~~~~~~"}, unlike: []string{"glpat-none"}},
 		{kind: "slack token", anchors: []string{"xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xapp-"}, class: &dottedClass, min: 16, check: digits(4),
 			like: []string{"xoxb-####-####-~~~~~~~~", "xapp-1-~~~~-####-~~~~~~~~"}, unlike: []string{"xoxb-example-of-a-name"}},
-		{kind: "slack webhook", anchors: []string{"hooks.slack.com/services/"}, class: &base64Class, min: 20, keep: true, inside: true,
-			like: []string{"hooks.slack.com/services/T~~~~~~~~/B~~~~~~~~/~~~~~~~~~~~~"}, unlike: []string{"hooks.slack.com/services/"}},
 		{kind: "aws key id", anchors: []string{"AKIA", "ASIA"}, class: &upperClass, min: 16, like: []string{"AKIA0A1B2C3D4E5F6G7H", "ASIA0A1B2C3D4E5F6G7H"},
 			unlike: []string{"AKIA", "AKIAabcdabcdabcdabcd", "xAKIA0A1B2C3D4E5F6G7H"}},
-		{kind: "aws secret key", anchors: []string{"aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", "SecretAccessKey", "secretAccessKey", "aws_secret_key"}, class: &base64Class, special: assigned(40),
-			like:   []string{"aws_secret_access_key = ~~~~~~~~~~/~~~~~~~~~~~~~~~~~~+~~~~~~~~~~", `"SecretAccessKey": "~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"`},
-			unlike: []string{"aws_secret_access_key = none", "aws_secret_access_key"}},
 		{kind: "google api key", anchors: []string{"AIza"}, class: &tokenClass, min: 35, like: []string{"AIza~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"}, unlike: []string{"AIzawa"}},
 		{kind: "google oauth token", anchors: []string{"ya29.", "GOCSPX-"}, class: &dottedClass, min: 24, check: digits(1), like: []string{"ya29.~~~~~~~~~~~~~~~~~~~~~~~~~~~~", "GOCSPX-~~~~~~~~~~~~~~~~~~~~~~~~"}, unlike: []string{"ya29.x"}},
 		{kind: "stripe key", anchors: []string{"sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"}, class: &alnumClass, min: 16,
@@ -73,14 +71,6 @@ func shapes() []shape {
 				"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"},
 			unlike: []string{"-----BEGIN PUBLIC KEY-----\n~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n-----END PUBLIC KEY-----",
 				"a file that starts with -----BEGIN PRIVATE KEY----- is one; [more]", "-----BEGIN CERTIFICATE-----\n~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"}},
-		{kind: "authorization", anchors: []string{"Authorization", "authorization", "AUTHORIZATION"}, class: &headerClass, special: authorization,
-			like:   []string{"Authorization: Bearer ~~~~~~~~~~", `"authorization":"Basic ~~~~~~~~~~=="`, "Authorization: token ~~~~~~~~~~"},
-			unlike: []string{"Authorization: Bearer $TOKEN", "Authorization: Bearer <token>", "authorization is needed"}},
-		{kind: "bearer token", anchors: []string{"Bearer ", "bearer "}, class: &headerClass, min: 20, window: 48, check: mixedOrDigits, keep: true,
-			like: []string{"Bearer ~~~~~~~~~~~~~~~~~~~~~~"}, unlike: []string{"Bearer authentication-and-authorization"}},
-		{kind: "url password", anchors: []string{"://"}, special: urlPassword, inside: true,
-			like:   []string{"https://user:~~~~~~~~@host.example/", "redis://:~~~~~~@localhost:6379"},
-			unlike: []string{"https://host:8080/a@b", "http://user@host/", "https://u:$PASS@host", "http://[::1]:80/"}},
 		{kind: "age secret key", anchors: []string{"AGE-SECRET-KEY-1"}, class: &upperClass, min: 40, like: []string{"AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ"}, unlike: []string{"AGE-SECRET-KEY-1"}},
 		{kind: "hugging face token", anchors: []string{"hf_"}, class: &alnumClass, min: 30, like: []string{"hf_~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"}, unlike: []string{"hf_hub_download"}},
 		{kind: "sendgrid key", anchors: []string{"SG."}, class: &dottedClass, min: 40, window: 70, check: twoParts,
@@ -89,6 +79,25 @@ func shapes() []shape {
 			like: []string{"123456789:AA~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"}, unlike: []string{"x:AA~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~", "123456789:AA~~~"}},
 		{kind: "digitalocean token", anchors: []string{"dop_v1_", "doo_v1_", "dor_v1_"}, class: &hexClass, min: 60,
 			like: []string{"dop_v1_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}, unlike: []string{"dop_v1_0123"}},
+	}
+}
+
+// contexts are shapes that are secrets by what stands before or around them, which stays.
+func contexts() []shape {
+	return []shape{
+		{kind: "slack webhook", anchors: []string{"hooks.slack.com/services/"}, class: &base64Class, min: 20, keep: true, inside: true,
+			like: []string{"hooks.slack.com/services/T~~~~~~~~/B~~~~~~~~/~~~~~~~~~~~~"}, unlike: []string{"hooks.slack.com/services/"}},
+		{kind: "aws secret key", anchors: []string{"aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", "SecretAccessKey", "secretAccessKey", "aws_secret_key"}, class: &base64Class, special: assigned(40),
+			like:   []string{"aws_secret_access_key = ~~~~~~~~~~/~~~~~~~~~~~~~~~~~~+~~~~~~~~~~", `"SecretAccessKey": "~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"`},
+			unlike: []string{"aws_secret_access_key = none", "aws_secret_access_key"}},
+		{kind: "authorization", anchors: []string{"Authorization", "authorization", "AUTHORIZATION"}, class: &headerClass, special: authorization,
+			like:   []string{"Authorization: Bearer ~~~~~~~~~~", `"authorization":"Basic ~~~~~~~~~~=="`, "Authorization: token ~~~~~~~~~~"},
+			unlike: []string{"Authorization: Bearer $TOKEN", "Authorization: Bearer <token>", "authorization is needed"}},
+		{kind: "bearer token", anchors: []string{"Bearer ", "bearer "}, class: &headerClass, min: 20, window: 48, check: mixedOrDigits, keep: true,
+			like: []string{"Bearer ~~~~~~~~~~~~~~~~~~~~~~"}, unlike: []string{"Bearer authentication-and-authorization"}},
+		{kind: "url password", anchors: []string{"://"}, special: urlPassword, inside: true,
+			like:   []string{"https://user:~~~~~~~~@host.example/", "redis://:~~~~~~@localhost:6379"},
+			unlike: []string{"https://host:8080/a@b", "http://user@host/", "https://u:$PASS@host", "http://[::1]:80/"}},
 		{kind: "azure key", anchors: []string{"AccountKey=", "SharedAccessKey="}, class: &base64Class, min: 40, keep: true,
 			like: []string{"AccountKey=~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~=="}, unlike: []string{"AccountKey=x"}},
 		{kind: "azure signature", anchors: []string{"&sig=", "?sig="}, class: &signClass, min: 40, keep: true, inside: true,

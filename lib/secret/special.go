@@ -210,7 +210,7 @@ func ownKey(text []byte, _, at int, final bool) (int, int, bool) {
 
 var (
 	labelClass = set("A-Z0-9 ")
-	blockClass = set("a-zA-Z0-9+/=:,. \t\r\n()")
+	blockClass = set("a-zA-Z0-9+/=:,._>|# \t\r\n()")
 	endMark    = "-----END "
 )
 

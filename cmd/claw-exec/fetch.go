@@ -29,7 +29,7 @@ func fetch() command.Command {
 				return nil, fmt.Errorf("read the arguments: %w", err)
 			}
 			t, _ := tool.Lookup("http")
-			b, err := record.Encode(tool.Run(ctx, t, args, &tool.Env{Config: cfg, SelfEnv: c.Environ, Log: c.Log}))
+			b, err := record.Encode(tool.Run(ctx, t, args, &tool.Env{Config: cfg, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets}))
 			if err != nil {
 				return nil, err
 			}

@@ -41,6 +41,7 @@ var good = map[string][]string{
 	"claw-llm test":           {"local"},
 	"claw-llm help":           {"list"},
 	"claw-llm completion":     {"zsh"},
+	"claw-exec sandbox":       {},
 	"claw-gate policy":        {},
 	"claw-gate help":          {},
 	"claw-gate completion":    {"fish"},

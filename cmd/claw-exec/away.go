@@ -138,11 +138,8 @@ func (b *client) launch(ctx context.Context, l tool.Launch) (tool.Launched, erro
 	if err != nil {
 		return tool.Launched{}, err
 	}
-	layout := ""
-	if l.Staged {
-		layout = sandbox.Staged
-	}
-	r, err := b.do(ctx, ask{Program: &sandbox.Program{Argv: l.Argv, Dir: l.Dir, Env: l.Env}, Adapt: sandbox.Adapt{Home: l.Home, Layout: layout}}, s.files[:]...)
+	r, err := b.do(ctx, ask{Program: &sandbox.Program{Argv: l.Argv, Dir: l.Dir, Env: l.Env}, Adapt: sandbox.Adapt{Home: l.Home, Layout: l.Ask.Layout,
+		Limits: sandbox.Limits{MemoryBytes: l.Ask.MemoryBytes, Processes: l.Ask.Processes, CPUS: l.Ask.CPUSeconds}}}, s.files[:]...)
 	s.finish()
 	if err != nil {
 		return tool.Launched{}, err

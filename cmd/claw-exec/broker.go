@@ -160,6 +160,15 @@ func (b *brokerState) sweep() {
 	}
 }
 
+// homeSeen is where programs see the home directory of their call: always the same place, where the engine can show it there.
+func homeSeen(cfg *config.Config) string {
+	switch cfg.Security.Sandbox {
+	case "auto", sandbox.Native, sandbox.Bubblewrap:
+		return "/run/home"
+	}
+	return ""
+}
+
 func sandboxLimits(cfg *config.Config) sandbox.Limits {
 	s := cfg.Sandbox
 	return sandbox.Limits{MemoryBytes: s.MemoryBytes, Processes: s.Processes, OpenFiles: s.OpenFiles, CPUs: s.CPUs, CPUS: s.CPUSeconds,
@@ -174,7 +183,7 @@ func sandboxPlace(c *command.Call, cfg *config.Config) sandbox.Place {
 	if home != "" {
 		hidden = append(hidden, sandbox.SecretPaths(home)...)
 	}
-	return sandbox.Place{Workspace: real(cfg.WorkspaceDir), Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite,
+	return sandbox.Place{HomeSeen: homeSeen(cfg), Workspace: real(cfg.WorkspaceDir), Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite,
 		Read: append(realAll(cfg.Sandbox.Read), tool.ProgramDirs(c.Getenv("PATH"), real(cfg.WorkspaceDir), cfg.Home)...), Hidden: realAll(hidden),
 		Refuse: realAll([]string{home, cfg.Home}), Image: cfg.Sandbox.Image, Runtime: cfg.Sandbox.ContainerEngine}
 }

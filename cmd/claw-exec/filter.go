@@ -82,6 +82,7 @@ func openExecutor(c *command.Call) (*executor, error) {
 			return p.Access(argv[0], kind == tool.GuardOpenWrite)
 		}}
 	if e.broker != nil {
+		e.env.HomeSeen = homeSeen(cfg)
 		e.env.Launch, e.env.Away = e.broker.launch, e.broker.away // and the broker ends what they leave behind
 	}
 	return e, nil

@@ -26,7 +26,7 @@ Tool calls of the model pass a security gate and leave tamper-evident receipts. 
 			handOver("receipt list", "claw-receipt", "list", "", "list receipts"),
 			handOver("receipt show", "claw-receipt", "show", "ID", "show a receipt"),
 			handOver("receipt verify", "claw-receipt", "verify", "", "verify the chain of receipts"),
-			handOver("policy", "claw-gate", "policy", "", "show the security policy that is in force"),
+			policyCommand(),
 		},
 	})
 }

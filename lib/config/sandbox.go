@@ -1,9 +1,11 @@
 package config
 
 import (
+	"errors"
 	"math"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -70,4 +72,32 @@ func (v *validator) sandbox(s *Sandbox, mode string) {
 			v.problem("sandbox."+n.key, "%d: want %d to %d", n.value, n.low, n.high)
 		}
 	}
+}
+
+// SandboxAsk is what a shell call may ask of the sandbox: it can only make it narrower.
+type SandboxAsk struct {
+	Layout        string `json:"layout"`
+	Deterministic bool   `json:"deterministic"`
+	MemoryBytes   int64  `json:"memory_bytes"`
+	Processes     int    `json:"processes"`
+	CPUSeconds    int    `json:"cpu_s"`
+}
+
+// Check says what of it makes no sense.
+func (a *SandboxAsk) Check() error {
+	switch {
+	case a == nil:
+	case a.Layout != "" && a.Layout != "open" && a.Layout != "staged":
+		return errors.New("sandbox.layout: want open or staged")
+	case a.MemoryBytes < 0 || a.Processes < 0 || a.CPUSeconds < 0:
+		return errors.New("sandbox: want limits above 0")
+	}
+	return nil
+}
+
+// StagedWritable tells whether a path, relative to the workspace, may be written in a staged one: what lies in data/ and
+// output/.
+func StagedWritable(rel string) bool {
+	first, rest, _ := strings.Cut(filepath.ToSlash(filepath.Clean(rel)), "/")
+	return (first == "data" || first == "output") && rest != ""
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"clawsh/lib/config"
 	"clawsh/lib/record"
 )
 
@@ -25,8 +26,9 @@ type (
 		Mode    string  `json:"mode"`
 	}
 	shellArgs struct {
-		Command  *string `json:"command"`
-		TimeoutS float64 `json:"timeout_s"`
+		Command  *string            `json:"command"`
+		TimeoutS float64            `json:"timeout_s"`
+		Sandbox  *config.SandboxAsk `json:"sandbox"`
 	}
 	httpArgs struct {
 		URL    *string `json:"url"`
@@ -100,5 +102,5 @@ func (p *Policy) fileWrite(a writeArgs) finding {
 	case a.Mode != "" && a.Mode != "overwrite" && a.Mode != "create" && a.Mode != "append":
 		return invalid(errors.New("mode: want overwrite, create or append"))
 	}
-	return p.path(*a.Path, writing)
+	return p.layout(*a.Path, p.path(*a.Path, writing))
 }

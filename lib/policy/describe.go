@@ -19,6 +19,7 @@ type Description struct {
 	AllowedDomains    []string `json:"allowed_domains"`
 	Tools             []string `json:"tools"`
 	Sandbox           string   `json:"sandbox"`
+	Layout            string   `json:"layout"`
 	PolicyHash        string   `json:"policy_hash,omitzero"`
 }
 
@@ -33,7 +34,7 @@ func (p *Policy) Describe() Description {
 func (p *Policy) describe() Description {
 	return Description{Autonomy: p.autonomy, Workspace: p.root, WorkspaceOnly: p.workspaceOnly, ForbiddenPaths: list(p.forbidden),
 		ForbiddenCommands: list(p.never), AllowedCommands: list(p.commands), AllowedDomains: list(p.domains), Tools: list(p.tools),
-		Sandbox: p.sandbox}
+		Sandbox: p.sandbox, Layout: map[bool]string{false: "open", true: "staged"}[p.staged]}
 }
 
 func list(s []string) []string {

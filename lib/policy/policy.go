@@ -10,6 +10,7 @@
 //	path.open           outside it, where workspace_only is false                           medium
 //	path.outside        outside it                                                          blocked
 //	path.forbidden      below a forbidden path, clawsh's home or one of its files           blocked
+//	path.layout         not in data/ or output/ of a staged workspace, to be written        blocked
 //	path.protected      git's hooks and settings, to be written                             blocked
 //	path.invalid        no path that can be judged                                          blocked
 //	http.domain         an allowed domain: low; any other                                   blocked
@@ -88,6 +89,7 @@ type Policy struct {
 	domains       []string
 	tools         []string
 	sandbox       string // its mode
+	staged        bool   // the workspace's layout
 	fs            Resolver
 	hash          func() string
 }
@@ -96,7 +98,8 @@ type Policy struct {
 func New(cfg *config.Config, fs Resolver) (*Policy, error) {
 	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
 		commands: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains,
-		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox, fs: fs}
+		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox,
+		staged: cfg.Sandbox.Layout == "staged", fs: fs}
 	p.root = p.real(p.workspace)
 	for _, f := range append(ownPlaces(cfg), cfg.Security.ForbiddenPaths...) {
 		p.forbidden = append(p.forbidden, filepath.Clean(f))

@@ -221,3 +221,22 @@ func truth() string {
 	}
 	return "/bin/sh"
 }
+
+// Usable tells, from what a pre-flight found, whether the sandbox's mode can run programs, and if not, why.
+func (s *Sandbox) Usable(found []Finding) (bool, string) {
+	var reasons []string
+	for _, name := range modes[s.mode] {
+		i := slices.IndexFunc(found, func(f Finding) bool { return f.Engine == name })
+		switch {
+		case i < 0:
+			reasons = append(reasons, name+": there is none on this system")
+		case !found[i].Works:
+			reasons = append(reasons, name+": "+found[i].Why)
+		case len(except(found[i].Missing, accepted(s.mode, found[i].Report))) > 0:
+			reasons = append(reasons, name+": it does not bound or hide "+names(found[i].Missing)+" here")
+		default:
+			return true, ""
+		}
+	}
+	return false, strings.Join(reasons, "; ")
+}

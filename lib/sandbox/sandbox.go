@@ -94,6 +94,7 @@ type Place struct {
 	Layout    string   `json:"layout,omitzero"`    // Open or Staged, Open if empty
 	GitWrite  bool     `json:"git_write,omitzero"` // .git may be changed, but for its hooks and settings
 	Home      string   `json:"home,omitzero"`      // a writable directory of this call alone
+	HomeSeen  string   `json:"home_seen,omitzero"` // where programs see it, in engines with a view of their own
 	Read      []string `json:"read,omitzero"`      // further directories and files to read
 	Hidden    []string `json:"hidden,omitzero"`    // covered where they lie within the others
 	Refuse    []string `json:"refuse,omitzero"`    // what no workspace may be or contain

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,7 +87,7 @@ func view(p Place, l Limits) ([]mount, error) {
 	}
 	m = append(m, own...)
 	if p.Home != "" {
-		m = append(m, mount{Kind: mountWrite, Source: p.Home, Target: p.Home})
+		m = append(m, mount{Kind: mountWrite, Source: p.Home, Target: cmp.Or(p.HomeSeen, p.Home)})
 	}
 	m = append(m, covers(m, p.Hidden)...)
 	slices.SortStableFunc(m, func(a, b mount) int { return strings.Compare(a.Target, b.Target) })

@@ -6,10 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
+
+	"clawsh/lib/config"
 )
 
 // environment is what a command's programs see of the world: made here, nothing of it the parent's but PATH, LANG and TZ.
@@ -19,11 +22,11 @@ type environment struct {
 	path []string // the directories of PATH
 }
 
-func newEnvironment(env *Env, ws *workspace, home string) *environment {
+func newEnvironment(env *Env, ws *workspace, home string, deterministic bool) *environment {
 	path := programDirs(lookupEnv(env.SelfEnv, "PATH"), ws, env.Config.Home)
 	e := &environment{path: path, base: map[string]string{}}
 	lang := lookupEnv(env.SelfEnv, "LANG")
-	if lang == "" {
+	if lang == "" || deterministic {
 		lang = "C.UTF-8"
 	}
 	e.list = []string{"PATH=" + strings.Join(path, ":"), "HOME=" + home, "TMPDIR=" + home, "LANG=" + lang, "TERM=dumb", "PAGER=cat",
@@ -31,14 +34,28 @@ func newEnvironment(env *Env, ws *workspace, home string) *environment {
 		// A repository names programs that git is to run; these two it runs even when it only looks.
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
 		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1=/dev/null"}
-	if tz := lookupEnv(env.SelfEnv, "TZ"); tz != "" {
+	if tz := lookupEnv(env.SelfEnv, "TZ"); tz != "" && !deterministic {
 		e.list = append(e.list, "TZ="+tz)
+	}
+	if env.Config.Sandbox.Layout == "staged" || ws.staged {
+		e.list = append(e.list, "WORKSPACE_ROOT="+ws.real, "WORKSPACE_INPUT="+ws.real+"/input", "WORKSPACE_DATA="+ws.real+"/data",
+			"WORKSPACE_OUTPUT="+ws.real+"/output")
+	}
+	if deterministic {
+		e.list = append(e.list, fixed(env.Config.Sandbox)...)
 	}
 	for _, v := range e.list {
 		name, value, _ := strings.Cut(v, "=")
 		e.base[name] = value
 	}
 	return e
+}
+
+// fixed are the variables that make two runs alike: time stamp, locale, time zone and seed.
+func fixed(s config.Sandbox) []string {
+	seed := strconv.FormatInt(s.Seed, 10)
+	return []string{"SOURCE_DATE_EPOCH=" + strconv.FormatInt(s.SourceDateEpoch, 10), "ZERO_AR_DATE=1", "TZ=UTC", "LC_ALL=C.UTF-8",
+		"CLAWSH_SEED=" + seed, "PYTHONHASHSEED=" + strconv.FormatUint(uint64(uint32(s.Seed)), 10)}
 }
 
 func lookupEnv(environ []string, name string) string {

@@ -15,6 +15,7 @@ import (
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
+	"clawsh/lib/config"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
 )
@@ -40,15 +41,19 @@ func (shellTool) Description() string {
 
 // Parameters implements Tool.
 func (shellTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"command":{"type":"string"},"timeout_s":{"type":"number"}},` +
+	return record.Raw(`{"type":"object","properties":{"command":{"type":"string"},"timeout_s":{"type":"number"},` +
+		`"sandbox":{"type":"object","description":"Make the sandbox narrower for this call.","properties":{` +
+		`"layout":{"enum":["open","staged"]},"deterministic":{"type":"boolean"},"memory_bytes":{"type":"integer"},"processes":{"type":"integer"},` +
+		`"cpu_s":{"type":"integer"}},"additionalProperties":false}},` +
 		`"required":["command"],"additionalProperties":false}`)
 }
 
 // Invoke implements Tool.
 func (shellTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 	var a struct {
-		Command  string   `json:"command"`
-		TimeoutS *float64 `json:"timeout_s"`
+		Command  string             `json:"command"`
+		TimeoutS *float64           `json:"timeout_s"`
+		Sandbox  *config.SandboxAsk `json:"sandbox"`
 	}
 	if err := decode(args, &a); err != nil {
 		return failf("%v", err)
@@ -61,11 +66,14 @@ func (shellTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 		ctx, cancel = withTimeout(ctx, seconds(*a.TimeoutS))
 		defer cancel()
 	}
+	if err := a.Sandbox.Check(); err != nil {
+		return failf("invalid arguments: %v", err)
+	}
 	file, err := parseCommand(a.Command)
 	if err != nil {
 		return failf("run command: %v", err)
 	}
-	s, err := newShell(ctx, env)
+	s, err := newShell(ctx, env, a.Sandbox)
 	if err != nil {
 		return failf("run command: %v", err)
 	}
@@ -85,15 +93,18 @@ type shell struct {
 	null  *os.File
 	calls atomic.Int64
 
-	staged bool
+	ask config.SandboxAsk // what the call wants of the sandbox
 
 	mu          sync.Mutex
 	engine      string // of the sandbox that its programs ran in
 	confinement *record.Confinement
 }
 
-func newShell(ctx context.Context, env *Env) (s *shell, err error) {
-	s = &shell{env: env, out: newOutput(env.Config.Limits.MaxOutputBytes)}
+func newShell(ctx context.Context, env *Env, ask *config.SandboxAsk) (s *shell, err error) {
+	if ask == nil {
+		ask = &config.SandboxAsk{}
+	}
+	s = &shell{env: env, ask: *ask, out: newOutput(env.Config.Limits.MaxOutputBytes)}
 	s.out.clean = env.Secrets.NewStream()
 	s.ctx, s.stop = context.WithCancelCause(ctx)
 	defer func() {
@@ -104,6 +115,8 @@ func newShell(ctx context.Context, env *Env) (s *shell, err error) {
 	if s.ws, err = openWorkspace(env); err != nil {
 		return nil, err
 	}
+	s.ask.Deterministic = s.ask.Deterministic || env.Config.Sandbox.Deterministic
+	s.ws.staged = s.ws.staged || s.ask.Layout == "staged"
 	if s.home, err = env.Scratch.take(); err != nil {
 		return nil, err
 	}
@@ -111,7 +124,11 @@ func newShell(ctx context.Context, env *Env) (s *shell, err error) {
 	if s.null, err = os.Open(os.DevNull); err != nil {
 		return nil, err
 	}
-	s.vars = newEnvironment(env, s.ws, s.home.dir)
+	s.home.seen = s.home.dir
+	if env.HomeSeen != "" {
+		s.home.seen = env.HomeSeen
+	}
+	s.vars = newEnvironment(env, s.ws, s.home.seen, s.ask.Deterministic)
 	return s, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +20,8 @@ func (s *shell) locate(dir, path string) (*workspace, string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	if inside(s.home.dir, path) {
+	if inside(s.home.seen, path) {
+		path = s.home.dir + strings.TrimPrefix(filepath.Clean(path), s.home.seen)
 		home, err := s.home.open()
 		if err != nil {
 			return nil, "", err
@@ -102,7 +104,7 @@ func (s *shell) access(ctx context.Context, path string, mode interp.AccessMode)
 // what is in them is not told.
 func (s *shell) readDir(ctx context.Context, path string) ([]fs.DirEntry, error) {
 	w, rel, err := s.locate(interp.HandlerCtx(ctx).Dir, path)
-	if err != nil && (inside(path, s.ws.real) || inside(path, s.ws.dir) || inside(path, s.home.dir)) {
+	if err != nil && (inside(path, s.ws.real) || inside(path, s.ws.dir) || inside(path, s.home.seen)) {
 		return nil, nil
 	}
 	var d *os.File

@@ -53,8 +53,8 @@ type Guard func(kind, dir string, argv []string) error
 type Launch struct {
 	Argv, Env      []string
 	Dir, Home      string
-	Staged         bool      // for this call the workspace is read-only but for data/ and output/
-	Stdin          io.Reader // nil is empty
+	Ask            config.SandboxAsk // what the call wants of the sandbox
+	Stdin          io.Reader         // nil is empty
 	Stdout, Stderr io.Writer
 }
 
@@ -100,6 +100,8 @@ type Env struct {
 	Exclusive bool
 	// Launch runs programs in the sandbox. Nil runs them with our rights.
 	Launch Launcher
+	// HomeSeen is where programs see their private home, if the sandbox shows it in another place than it is.
+	HomeSeen string
 	// Away runs tools in another process that this one may not do itself; false if it does not have to be.
 	Away func(ctx context.Context, tool string, args record.Raw, env *Env) (Result, bool)
 	// Scratch, if set, is reused by the commands of a process that runs one at a time.

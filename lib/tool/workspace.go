@@ -6,11 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"clawsh/lib/config"
 )
 
 var (
 	errOutside   = errors.New("is outside the workspace")
 	errForbidden = errors.New("is under a forbidden path")
+	errStaged    = errors.New("is neither in data/ nor in output/, and the rest of a staged workspace is read-only")
 	errGit       = errors.New("is inside .git, which tools may not write to")
 )
 
@@ -27,6 +30,7 @@ type workspace struct {
 	root      *os.Root
 	forbidden []string
 	guard     Guard
+	staged    bool   // only data/ and output/ are written
 	base      string // set if everything may be reached: the directory that relative paths start from
 }
 
@@ -56,7 +60,7 @@ func openFiles(env *Env) (*workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	all.base = w.real
+	all.base, all.staged = w.real, false // with everything open, the sandbox's layout says nothing
 	return all, nil
 }
 
@@ -69,7 +73,8 @@ func openDir(dir string, env *Env) (*workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workspace{dir: filepath.Clean(dir), real: real, root: root, forbidden: env.Config.Security.ForbiddenPaths, guard: env.Guard}, nil
+	return &workspace{dir: filepath.Clean(dir), real: real, root: root, forbidden: env.Config.Security.ForbiddenPaths, guard: env.Guard,
+		staged: env.Config.Sandbox.Layout == "staged"}, nil
 }
 
 func (w *workspace) close() { w.root.Close() }
@@ -120,6 +125,9 @@ func (w *workspace) check(kind, rel string) error {
 	}
 	if kind == GuardOpenWrite && (inGit(rel) || inGit(strings.TrimPrefix(real, w.real))) {
 		return refusedError{errGit}
+	}
+	if kind == GuardOpenWrite && w.staged && !config.StagedWritable(strings.TrimPrefix(strings.TrimPrefix(real, w.real), "/")) {
+		return refusedError{errStaged}
 	}
 	if w.guard != nil {
 		if err := w.guard(kind, w.real, []string{abs}); err != nil {

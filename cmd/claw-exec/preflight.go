@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"clawsh/lib/command"
+	"clawsh/lib/sandbox"
+	"clawsh/lib/terminal"
+)
+
+// preflight is what works here, and what of it the configuration takes.
+type preflight struct {
+	Mode    string            `json:"mode"`
+	Layout  string            `json:"layout"`
+	Usable  bool              `json:"usable"` // programs can be run
+	Why     string            `json:"why,omitzero"`
+	Limits  sandbox.Limits    `json:"limits"`
+	Engines []sandbox.Finding `json:"engines"`
+}
+
+// WriteText writes an engine a line, and below it what it lacks.
+func (p preflight) WriteText(w io.Writer) error {
+	state := "programs can be run"
+	if !p.Usable {
+		state = "no program can be run: " + p.Why
+	}
+	fmt.Fprintf(w, "%-19s %s, layout %s: %s\n", "sandbox", p.Mode, p.Layout, terminal.Escape(state))
+	for _, e := range p.Engines {
+		state := "works, gives every guarantee"
+		if len(e.Missing) > 0 {
+			state = "works, but does not fully give: " + join(e.Missing)
+		}
+		if !e.Works {
+			state = "does not work here: " + e.Why
+		}
+		fmt.Fprintf(w, "  %-17s %s\n", e.Engine, terminal.Escape(state))
+	}
+	l := p.Limits
+	_, err := fmt.Fprintf(w, "%-19s %d MiB memory, %d processes, %d processors for %d s each process, %d open files, files of %d MiB, /tmp of %d MiB\n",
+		"limits", l.MemoryBytes>>20, l.Processes, l.CPUs, l.CPUS, l.OpenFiles, l.FileBytes>>20, l.TmpBytes>>20)
+	return err
+}
+
+func join(gs []sandbox.Guarantee) string {
+	var s []string
+	for _, g := range gs {
+		s = append(s, string(g))
+	}
+	return strings.Join(s, ", ")
+}
+
+func preflightCommand() command.Command {
+	return command.Command{Name: "sandbox", Summary: "show which sandbox engines work here, by starting each",
+		Long:    "Starts a program that does nothing in every engine of this system, and says what each gives and why others do not work.",
+		Example: "claw-exec sandbox",
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			place, limits := sandboxPlace(c, cfg), sandboxLimits(cfg)
+			p := preflight{Mode: cfg.Security.Sandbox, Layout: cfg.Sandbox.Layout, Limits: limits, Engines: []sandbox.Finding{}}
+			if p.Mode == sandbox.Off {
+				p.Usable = true
+				return p, nil
+			}
+			s, err := sandbox.New(p.Mode, place, limits)
+			if err != nil {
+				p.Why = err.Error()
+				return p, nil
+			}
+			p.Engines = sandbox.Preflight(ctx, place, limits)
+			p.Usable, p.Why = s.Usable(p.Engines)
+			return p, nil
+		}}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"clawsh/lib/command"
+	"clawsh/lib/envelope"
+	"clawsh/lib/process"
+	"clawsh/lib/record"
+)
+
+// policyCommand shows the policy, which the gate knows, and the sandbox, which claw-exec knows by trying it.
+func policyCommand() command.Command {
+	return command.Command{Name: "policy", Summary: "show the security policy that is in force, and what sandbox works here", Example: "clawsh policy",
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			if !c.JSON() {
+				for _, stage := range [][]string{{"claw-gate", "policy"}, {"claw-exec", "sandbox"}} {
+					if err := askStage(ctx, c, c.Stdout, stage...); err != nil {
+						return nil, err
+					}
+				}
+				return command.Records(), nil
+			}
+			policy, err := stageData(ctx, c, "claw-gate", "policy")
+			if err != nil {
+				return nil, err
+			}
+			preflight, err := stageData(ctx, c, "claw-exec", "sandbox")
+			if err != nil {
+				return nil, err
+			}
+			return policyReport{Policy: policy, Preflight: preflight}.join()
+		}}
+}
+
+// policyReport is the gate's answer with claw-exec's in it.
+type policyReport struct {
+	Policy, Preflight record.Raw
+}
+
+// joined is JSON that is put into the envelope as it is.
+type joined struct{ record.Raw }
+
+// WriteText implements command.Result. Text is written by the stages themselves.
+func (joined) WriteText(io.Writer) error { return nil }
+
+func (r policyReport) join() (command.Result, error) {
+	body, ok := bytes.CutSuffix(bytes.TrimSpace(r.Policy), []byte("}"))
+	if !ok {
+		return nil, fmt.Errorf("claw-gate's policy is no object")
+	}
+	return joined{record.Raw(append(append(append(bytes.Clone(body), `,"preflight":`...), r.Preflight...), '}'))}, nil
+}
+
+// askStage runs a stage's command with its output to w. A failure has been told by the stage.
+func askStage(ctx context.Context, c *command.Call, w io.Writer, argv ...string) error {
+	path, err := process.Find(argv[0])
+	if err != nil {
+		return fmt.Errorf("find %s: %w", argv[0], err)
+	}
+	args := append([]string{path}, argv[1:]...)
+	if c.Global.Config != "" {
+		args = append(args, "--config", c.Global.Config)
+	}
+	code, err := process.RunTree(ctx, process.TreeSpec{Argv: args, Env: process.Environment(c.Environ), Stdout: w, Stderr: c.Stderr})
+	if err != nil {
+		return fmt.Errorf("run %s: %w", argv[0], err)
+	}
+	return command.Exit(code)
+}
+
+// stageData runs a stage's command and returns the data of its envelope.
+func stageData(ctx context.Context, c *command.Call, argv ...string) (record.Raw, error) {
+	var out bytes.Buffer
+	failed := askStage(ctx, c, &out, append(argv, "--output-format", "json")...)
+	var env struct {
+		Data  record.Raw `json:"data"`
+		Error struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+			Hint    string `json:"hint"`
+		} `json:"error"`
+	}
+	if err := record.DecodeOpen(out.Bytes(), &env); err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", argv[0], err)
+	}
+	if failed != nil {
+		var e *envelope.Error
+		if errors.As(failed, &e) {
+			return nil, &envelope.Error{Code: env.Error.Code, Message: env.Error.Message, Hint: env.Error.Hint, Exit: e.Exit}
+		}
+		return nil, failed
+	}
+	return env.Data, nil
+}

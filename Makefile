@@ -7,7 +7,7 @@ FLAGS   := -trimpath -ldflags=-s\ -w
 PROGRAMS := clawsh claw-llm claw-gate claw-exec claw-receipt claw-mem claw-loop
 FUZZTIME ?= 10s
 
-.PHONY: all build test race lint bench fuzz install clean demo
+.PHONY: all build test race lint bench fuzz install clean demo score
 
 all: build
 
@@ -35,6 +35,9 @@ fuzz: ## every fuzz target for FUZZTIME
 	@for p in $$($(GO) list ./lib/...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 	    echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+score: build ## how the gate judges testdata/commands, class by class; go run ./test/score -v names every wrong verdict
+	$(GO) run ./test/score -gate $(BIN)/claw-gate
 
 install: build ## the programs into PREFIX/bin
 	install -d $(DESTDIR)$(PREFIX)/bin

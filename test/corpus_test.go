@@ -96,3 +96,52 @@ func TestCommandCorpusCanFail(t *testing.T) {
 		}
 	}
 }
+
+// surroundings put a command into a larger script. Ends of lines keep here-documents and comments apart from what follows.
+var surroundings = []string{"ls\n%s\n", "%s\nls\n", "{ %s\n}", "( %s\n)", "if true; then %s\nfi", "if %s\nthen ls; fi", "if false; then ls; else %s\nfi", "for i in a b; do %s\ndone",
+	"while false; do %s\ndone", "until %s\ndo ls; done", "while read -r l; do %s\ndone < README.md", "case a in a) %s\n;; esac", "f() { %s\n}; f", "echo \"$(%s\n)\"", "x=$(%s\n)", "cat <(%s\n)",
+	"{ %s\n} | cat", "cat README.md | { %s\n}", "{ %s\n} > /dev/null 2>&1", "{ %s\n} &", "! { %s\n}", "time { %s\n}", "{ %s\n} && ls", "ls || { %s\n}", "cd src; cd ..\n%s\n", "coproc { %s\n}",
+	"echo ${x:-$(%s\n)}", "cat <<END\n$(%s\n)\nEND\n", "[[ -n $(%s\n) ]]", "a=($(%s\n))", "echo $(( $(%s\n) ))", "f() if true; then %s\nfi; f"}
+
+// everyNth is how many commands share a turn through the surroundings: each command gets a part of them, each surrounding a
+// part of the commands. All of both take four times as long.
+const everyNth = 4
+
+// TestSurroundingsMakeNothingMilder puts the commands of the lists into larger scripts: the gate may only become stricter. What
+// is no whole command by itself is left out.
+func TestSurroundingsMakeNothingMilder(t *testing.T) {
+	cases, err := corpus.Load("../testdata/commands")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate, err := corpus.NewGate(filepath.Join(bin, "claw-gate"), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bare, dressed []corpus.Case
+	var inside []int // which of bare each of dressed holds
+	for _, c := range cases {
+		if c.Class == "parser-differential" || strings.HasSuffix(c.Command, `\`) || len(c.Command) > 1000 {
+			continue
+		}
+		bare = append(bare, c)
+		for i := len(bare) % everyNth; i < len(surroundings); i += everyNth {
+			s := surroundings[i]
+			inside = append(inside, len(bare)-1)
+			dressed = append(dressed, corpus.Case{Command: strings.Replace(s, "%s", c.Command, 1)})
+		}
+	}
+	before, err := gate.Judge(t.Context(), bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := gate.Judge(t.Context(), dressed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range after {
+		if want := before[inside[i]]; got.Milder(want) {
+			t.Errorf("%s alone, but %s in %+q", want, got, dressed[i].Command)
+		}
+	}
+}

@@ -33,6 +33,9 @@ const (
 
 var ranks = map[Level]int{LevelLow: 1, LevelMedium: 2, LevelHigh: 3, LevelBlocked: 4}
 
+// Milder tells whether a level is less strict than another.
+func (l Level) Milder(than Level) bool { return ranks[l] < ranks[than] }
+
 // Case is one command and the verdict that it must get under the default configuration. {{W}} in a command stands for the
 // workspace, {{HOME}} for the user's home.
 type Case struct {

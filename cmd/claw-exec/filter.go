@@ -25,7 +25,9 @@ type executor struct {
 	verifier *permit.Verifier
 	register *permit.Register
 	env      *tool.Env
-	broker   *client // starts what this process may not; nil if no tool needs it
+	// unconfined is why a program was not run for want of a sandbox.
+	unconfined string
+	broker     *client // starts what this process may not; nil if no tool needs it
 }
 
 func filter() command.Command {
@@ -39,8 +41,12 @@ func filter() command.Command {
 				return nil, err
 			}
 			defer e.close()
-			return stage.Filter(ctx, c, stage.Stage{Drain: true,
+			res, err := stage.Filter(ctx, c, stage.Stage{Drain: true,
 				Handlers: map[record.Kind]stage.Handler{record.KindToolCall: e.handle}})
+			if err == nil && e.unconfined != "" {
+				err = envelope.Errorf(envelope.ExitSandbox, "sandbox.unavailable", "%s", e.unconfined)
+			}
+			return res, err
 		},
 	}
 }
@@ -159,6 +165,9 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 	env := *e.env
 	env.ConversationID = call.ConversationID
 	r := tool.Run(ctx, t, call.Args, &env)
+	if r.Meta.Sandbox == record.SandboxUnavailable {
+		e.unconfined = r.Error
+	}
 	status := record.StatusAllowed
 	switch {
 	case r.Denied:

@@ -116,6 +116,9 @@ func (p part) place(root string, o *order) error {
 	case mountProc:
 		return placeProc(target, o.PidMax)
 	}
+	if p.fd < 0 {
+		return fmt.Errorf("there is no mount of the kind %q", p.Kind)
+	}
 	defer unix.Close(p.fd)
 	return unix.MoveMount(p.fd, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH)
 }

@@ -63,6 +63,11 @@ func (native) run(ctx context.Context, place Place, limits Limits, p Program, s 
 	if _, per := kernelRelease(6, 14); per {
 		o.PidMax = reservedPids + limits.Processes + ownThreads + 8
 	}
+	return startNative(ctx, o, limits, s)
+}
+
+// startNative starts the first process of new namespaces.
+func startNative(ctx context.Context, o *order, limits Limits, s Streams) (Exit, error) {
 	l := newLaunch(stageInit, o, s, limits)
 	uid, gid := os.Getuid(), os.Getgid()
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -24,6 +24,7 @@ type executor struct {
 	config   *config.Config
 	verifier *permit.Verifier
 	register *permit.Register
+	policy   *policy.Policy
 	env      *tool.Env
 	// unconfined is why a program was not run for want of a sandbox.
 	unconfined string
@@ -80,18 +81,23 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets, Scratch: &tool.Scratch{},
-		Guard: func(kind, dir string, argv []string) error {
-			if kind == tool.GuardExec {
-				return p.ExecIn(dir, argv)
-			}
-			return p.Access(argv[0], kind == tool.GuardOpenWrite)
-		}}
+	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets, Scratch: &tool.Scratch{}}
+	e.policy = p
 	if e.broker != nil {
 		e.env.HomeSeen = homeSeen(cfg)
 		e.env.Launch, e.env.Away = e.broker.launch, e.broker.away // and the broker ends what they leave behind
 	}
 	return e, nil
+}
+
+// guard asks the policy again while a call runs that was permitted at a risk.
+func (e *executor) guard(risk string) tool.Guard {
+	return func(kind, dir string, argv []string) error {
+		if kind == tool.GuardExec {
+			return e.policy.ExecIn(dir, argv, risk)
+		}
+		return e.policy.Access(argv[0], kind == tool.GuardOpenWrite)
+	}
 }
 
 // owned are the fields that a result adds: a call that has one already is refused before anything runs.
@@ -163,7 +169,7 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 	ctx, cancel := e.watchEstop(ctx)
 	defer cancel(nil)
 	env := *e.env
-	env.ConversationID = call.ConversationID
+	env.ConversationID, env.Guard = call.ConversationID, e.guard(call.Verdict.Risk)
 	r := tool.Run(ctx, t, call.Args, &env)
 	if r.Meta.Sandbox == record.SandboxUnavailable {
 		e.unconfined = r.Error

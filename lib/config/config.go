@@ -8,6 +8,7 @@ package config
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Config is the configuration in force. Paths are absolute.
@@ -122,20 +123,25 @@ type providers struct {
 	Models map[string]Provider `toml:"models"`
 }
 
+// allowedCommands are the programs that the policy has argument rules for, and the builtins of the shell that only look.
+const allowedCommands = "ls cat head tail wc grep egrep fgrep find sort uniq cut tr sed awk jq diff cmp comm join paste column nl tac rev fold expand fmt " +
+	"stat du df file readlink realpath basename dirname od hexdump xxd strings base64 cksum md5sum sha1sum sha256sum sha512sum zcat gzip " +
+	"pwd echo printf true false test expr seq sleep date cal uname whoami id hostname uptime free nproc which xargs timeout nice env command " +
+	"mkdir touch cp mv tee git go tree"
+
 // Tools are the names of the built-in tools, in the order in which they are offered.
 var toolNames = []string{"time", "file_list", "file_read", "file_write", "shell", "http", "memory_search", "ask_user"}
 
-// defaults are the values of absent keys, paths not yet expanded. Allowed commands only read: none can start another program
-// or write a file by an option. Allowed domains are documentation and examples: places to read, not to send data to.
+// defaults are the values of absent keys, paths not yet expanded. Allowed commands are those whose arguments the policy
+// understands: what they read and write is in the workspace, and none starts a program that is not on the list. Allowed domains are documentation and examples: places to read, not to send data to.
 func defaults() file {
 	return file{
 		WorkspaceDir: "~/clawsh-workspace", DefaultProvider: "local", DefaultModel: "mock", DefaultAgent: "default",
 		Security: Security{Autonomy: "supervised", WorkspaceOnly: true, AuditLog: true, Sandbox: "auto",
 			ForbiddenPaths:    []string{"/etc", "/sys", "/boot", "/proc", "~/.ssh", "~/.aws", "~/.gnupg", "~/.kube", "~/.docker", "~/.netrc", "~/.config/gcloud"},
 			ForbiddenCommands: []string{"rm", "shutdown", "reboot", "halt", "poweroff", "mkfs", "dd", "sudo", "su", "doas"},
-			AllowedCommands: []string{"ls", "cat", "head", "tail", "wc", "grep", "pwd", "echo", "printf", "cut", "tr", "nl", "tac", "rev", "basename",
-				"dirname", "stat", "du", "df", "cmp", "diff", "uname", "whoami", "true", "false", "test", "seq"},
-			AllowedDomains: []string{"example.com", "*.wikipedia.org", "pkg.go.dev", "docs.python.org", "developer.mozilla.org"}},
+			AllowedCommands:   strings.Fields(allowedCommands),
+			AllowedDomains:    []string{"example.com", "*.wikipedia.org", "pkg.go.dev", "docs.python.org", "developer.mozilla.org"}},
 		Sandbox: sandboxDefaults(),
 		Limits: Limits{MaxToolRounds: 5, MaxResponseBytes: 1 << 20, MaxOutputBytes: 64 << 10, MaxFileBytes: 1 << 20, ContextMessages: 40,
 			ToolTimeoutS: 30, ShellTimeoutS: 15, HTTPTimeoutS: 20, ApprovalTimeoutS: 300},

@@ -98,26 +98,39 @@ func everything(w string) bool {
 }
 
 // forkBomb finds a function that starts itself again and again.
-func forkBomb(f *syntax.FuncDecl) finding {
+func forkBomb(f *syntax.FuncDecl, functions []string) finding {
 	if f.Name == nil {
 		return finding{}
 	}
-	calls, background := 0, false
+	calls, background, recursive := 0, false, false
 	syntax.Walk(f.Body, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CallExpr:
-			if w := wordsOf(n); len(w.words) > 0 && w.words[0] == f.Name.Value {
+			if w := wordsOf(n); len(w.words) > 0 && slices.Contains(functions, w.words[0]) {
 				calls++
+				recursive = recursive || w.words[0] == f.Name.Value
 			}
 		case *syntax.Stmt:
 			background = background || n.Background
 		}
 		return true
 	})
-	if calls >= 2 || calls > 0 && background {
+	if calls >= 2 && background || calls >= 2 && recursive || recursive && background {
 		return blocked("shell.destructive", "a function that starts itself again and again")
 	}
 	return finding{}
+}
+
+// declared are the names of the functions in a script.
+func declared(file *syntax.File) []string {
+	var names []string
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
+			names = append(names, f.Name.Value)
+		}
+		return true
+	})
+	return names
 }
 
 // minimum are the patterns of the specification as text, for scripts that cannot be parsed.

@@ -68,7 +68,14 @@ func (p *Policy) printed(s *syntax.Stmt, level int) finding {
 	}
 	c := wordsOf(call)
 	if name := c.name(); name != "echo" && name != "printf" {
-		return finding{}
+		verdict := finding{}
+		for _, r := range s.Redirs {
+			if r.Hdoc != nil {
+				text, _ := literal(r.Hdoc)
+				verdict = stricter(verdict, p.nested(text, level))
+			}
+		}
+		return verdict
 	}
 	verdict := p.nested(strings.Join(c.words[1:], " "), level)
 	for _, w := range c.words[1:] {

@@ -33,9 +33,14 @@ package policy
 
 import (
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 
 	"clawsh/lib/config"
 	"clawsh/lib/record"
@@ -74,6 +79,21 @@ type Resolver interface {
 // OS resolves paths on this machine.
 type OS struct{}
 
+// ReadDir lists a directory, at most 4096 names of it: patterns are expanded before a script runs.
+func (OS) ReadDir(dir string) ([]fs.DirEntry, error) {
+	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(4096)
+	if err == io.EOF {
+		err = nil
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
 // EvalSymlinks implements Resolver.
 func (OS) EvalSymlinks(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
@@ -95,11 +115,11 @@ type Policy struct {
 }
 
 // New returns the policy of a configuration.
-func New(cfg *config.Config, fs Resolver) (*Policy, error) {
+func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
 		commands: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains,
 		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox,
-		staged: cfg.Sandbox.Layout == "staged", fs: fs}
+		staged: cfg.Sandbox.Layout == "staged", fs: resolver}
 	p.root = p.real(p.workspace)
 	for _, f := range append(ownPlaces(cfg), cfg.Security.ForbiddenPaths...) {
 		p.forbidden = append(p.forbidden, filepath.Clean(f))
@@ -152,6 +172,7 @@ func (p *Policy) compute() string {
 type finding struct {
 	risk, rule, reason string
 	blocked            bool
+	part               bool // the reason names the part of the script that it is about
 }
 
 func low(rule, format string, args ...any) finding {

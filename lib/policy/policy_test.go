@@ -152,7 +152,7 @@ func TestLevels(t *testing.T) {
 		{"readonly", wanted{"shell", `{"command":"pwd; ls"}`, Deny, "autonomy.readonly"}},
 		{"supervised", wanted{"shell", `{"command":"ls"}`, Ask, "command.allowlist"}},
 		{"supervised", wanted{"shell", `{"command":"make"}`, Deny, "command.unlisted"}},
-		{"supervised", wanted{"shell", `{"command":"ls > x"}`, Deny, "shell.construct"}},
+		{"supervised", wanted{"shell", `{"command":"ls > x"}`, Ask, "command.allowlist"}},
 		{"full", wanted{"file_write", write, Allow, "path.workspace"}},
 		{"full", wanted{"shell", `{"command":"ls"}`, Allow, "command.allowlist"}},
 		{"full", wanted{"shell", `{"command":"make"}`, Allow, "command.unlisted"}},

@@ -3,21 +3,35 @@ package policy
 import (
 	"errors"
 	"path/filepath"
+
+	"clawsh/lib/record"
 )
 
-// Exec is ExecIn in the workspace.
-func (p *Policy) Exec(argv []string) error { return p.ExecIn(p.workspace, argv) }
+// Exec is ExecIn in the workspace, for a call that was judged high: only what is blocked is refused.
+func (p *Policy) Exec(argv []string) error { return p.ExecIn(p.workspace, argv, record.RiskHigh) }
 
 // ExecIn is asked again when a permitted script is about to start a program in a directory, with the words as they have been
-// expanded: what the script hid behind a variable is visible now, paths among them. The error says why the program must not
-// run.
-func (p *Policy) ExecIn(dir string, argv []string) error {
+// expanded: what the script hid behind a variable is visible now, paths among them. Risk is what the call was judged, and
+// what was approved: a program that is riskier than that was not foreseen, and does not run. The error says why.
+func (p *Policy) ExecIn(dir string, argv []string, risk string) error {
+	if len(argv) == 0 {
+		return errors.New("there is no program")
+	}
 	c := command{words: argv, literal: make([]bool, len(argv))}
-	for i := range c.literal {
+	values := make([]value, len(argv))
+	for i := range argv {
 		c.literal[i] = true
+		values[i] = value{text: argv[i], known: true}
 	}
 	f := p.forbiddenCommand(c, 0)
-	if f = stricter(f, p.arguments(dir, c)); f.blocked {
+	if f.blocked {
+		return errors.New(f.reason)
+	}
+	values[0].text = base(argv[0])
+	steps := 0
+	j := &judge{p: p, steps: &steps, exact: true}
+	f = stricter(f, j.run(values, &state{dirs: []string{dir}, vars: map[string]value{}}, 0))
+	if f.blocked || f.risk == record.RiskHigh && risk != record.RiskHigh {
 		return errors.New(f.reason)
 	}
 	return nil

@@ -1,12 +1,13 @@
 package policy
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"clawsh/lib/record"
 )
 
 // Bounds of a script. The parser has none of its own: a million brackets would end the process. Five hundred cost it some
@@ -42,8 +43,14 @@ func (p *Policy) shell(a shellArgs) finding {
 	return p.script(*a.Command, 0)
 }
 
-// script judges the text of a script; level counts how many scripts it was found in.
+// script judges the text of a script.
 func (p *Policy) script(text string, level int) finding {
+	steps := 0
+	return p.scriptAt(text, level, &steps, p.start())
+}
+
+// scriptAt judges a script that begins in a state; level counts how many scripts it was found in.
+func (p *Policy) scriptAt(text string, level int, steps *int, s *state) finding {
 	if f := unsafeBytes(text); f.blocked {
 		return f
 	}
@@ -61,10 +68,23 @@ func (p *Policy) script(text string, level int) finding {
 	if strings.TrimSpace(text) == "pwd" && !verdict.blocked {
 		return low("command.harmless", "pwd only tells the directory")
 	}
-	for _, s := range file.Stmts {
-		verdict = stricter(verdict, p.statement(s))
+	j := &judge{p: p, src: text, level: level, steps: steps}
+	verdict = stricter(verdict, j.list(file.Stmts, s))
+	if verdict.risk == record.RiskMedium {
+		return medium("command.allowlist", "runs %s inside the workspace", commands(j.names))
+	}
+	if verdict.rank() < 1 {
+		return medium("command.allowlist", "runs nothing but the shell itself")
 	}
 	return verdict
+}
+
+// commands lists the programs that a script runs.
+func commands(names []string) string {
+	if len(names) == 0 {
+		return "nothing but the shell itself"
+	}
+	return strings.Join(names, ", ")
 }
 
 // unsafeBytes refuses what people, parsers and shells read differently, before anything is parsed. Brackets are counted, not
@@ -77,7 +97,7 @@ func unsafeBytes(text string) finding {
 	for _, r := range text {
 		switch {
 		case r == '\n' || r == '\t':
-		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
+		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Zs, r) && r != ' ' || blank(r):
 			return blocked("shell.unsafe_bytes", "the command holds the character %U, which cannot be seen", r)
 		case strings.ContainsRune("({`[", r):
 			if brackets++; brackets > maxBrackets {
@@ -88,93 +108,37 @@ func unsafeBytes(text string) finding {
 	return finding{}
 }
 
+// blank tells whether a letter looks like nothing at all.
+func blank(r rune) bool {
+	switch r {
+	case 0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180c, 0x180d, 0x180f, 0x2800, 0x3164, 0xffa0:
+		return true
+	}
+	return r >= 0xe0100 && r <= 0xe01ef
+}
+
 // everywhere looks at all that the script shows, however deep it stands, for what is blocked.
 func (p *Policy) everywhere(file *syntax.File, level int) finding {
 	verdict := finding{}
-	seen, marks := map[*syntax.BinaryCmd]bool{}, survey(file)
+	seen, marks, functions := map[*syntax.BinaryCmd]bool{}, survey(file), declared(file)
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Stmt:
-			verdict = stricter(verdict, p.redirections(n, marks, level))
+			verdict = stricter(verdict, p.fed(n, marks, level))
+			verdict = stricter(verdict, intoProcess(n, marks))
 		case *syntax.CallExpr:
 			c := wordsOf(n)
 			verdict = stricter(verdict, p.forbiddenCommand(c, level))
 			verdict = stricter(verdict, runsDownload(n, marks))
-			verdict = stricter(verdict, p.arguments(p.workspace, c))
 		case *syntax.BinaryCmd:
 			verdict = stricter(verdict, p.pipeline(n, marks, seen, level))
 		case *syntax.FuncDecl:
-			verdict = stricter(verdict, forkBomb(n))
+			verdict = stricter(verdict, forkBomb(n, functions))
 		}
 		return !verdict.blocked
 	})
 	return verdict
 }
 
-// statement judges a statement: only simple commands, and lists and pipelines of them, can be understood.
-func (p *Policy) statement(s *syntax.Stmt) finding {
-	switch {
-	case s.Background || s.Coprocess || s.Disown:
-		return high("shell.construct", "it runs something in the background")
-	case s.Negated:
-		return high("shell.construct", "it negates a command")
-	case len(s.Redirs) > 0:
-		return high("shell.construct", "it redirects input or output")
-	}
-	switch c := s.Cmd.(type) {
-	case *syntax.CallExpr:
-		if len(c.Assigns) > 0 {
-			return high("shell.construct", "it assigns a variable")
-		}
-		return p.simple(wordsOf(c))
-	case *syntax.BinaryCmd:
-		switch c.Op {
-		case syntax.AndStmt, syntax.OrStmt, syntax.Pipe:
-			return stricter(p.statement(c.X), p.statement(c.Y))
-		}
-		return high("shell.construct", "it joins commands in a way that is not plain")
-	}
-	return high("shell.construct", "it is %s", construct(s.Cmd))
-}
-
-// construct names a command that is not simple.
-func construct(c syntax.Command) string {
-	switch c.(type) {
-	case *syntax.IfClause, *syntax.CaseClause, *syntax.TestClause:
-		return "a condition"
-	case *syntax.WhileClause, *syntax.ForClause:
-		return "a loop"
-	case *syntax.FuncDecl:
-		return "a function"
-	case *syntax.Subshell, *syntax.Block:
-		return "a group of commands"
-	case *syntax.ArithmCmd, *syntax.LetClause:
-		return "arithmetic"
-	case *syntax.DeclClause:
-		return "a declaration"
-	}
-	return "more than simple commands"
-}
-
 // movers change what the paths of the commands behind them mean.
 var movers = []string{"cd", "pushd", "popd"}
-
-// simple judges one simple command by the allowlist. What a listed wrapper runs must be listed too.
-func (p *Policy) simple(c command) finding {
-	if slices.Contains(c.literal, false) {
-		return high("shell.construct", "a word of it is known only when it runs")
-	}
-	if len(c.words) == 0 {
-		return high("shell.construct", "it runs no command")
-	}
-	inner := unwrap(c)
-	if len(inner.scripts) > 0 {
-		return high("shell.construct", "%+q runs a text as a script", bounded(c.words[0]))
-	}
-	for _, part := range inner.commands {
-		if name := part.words[0]; !slices.Contains(p.commands, name) || slices.Contains(movers, name) {
-			return high("command.unlisted", "%+q is not on the allowlist", bounded(name))
-		}
-	}
-	return medium("command.allowlist", "runs %s, which is on the allowlist", c.words[0])
-}

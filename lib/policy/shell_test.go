@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,20 +12,27 @@ import (
 
 func TestShell(t *testing.T) {
 	p := policyIn(t, "full", func(c *config.Config) {
-		c.Security.AllowedCommands = []string{"ls", "cat", "echo", "grep", "head", "printf", "nice", "cd", "pushd", "5"}
+		c.Security.AllowedCommands = append(c.Security.AllowedCommands, "nohup", "5")
 		c.Security.ForbiddenCommands = []string{"rm", "shutdown", "reboot", "mkfs", "dd", "sudo"}
 	})
 	for rule, commands := range map[string][]string{
 		"command.allowlist": {"ls", "ls -la sub", "cat a.txt | grep x", "ls && cat a.txt || echo no", "ls; ls\nls", `echo "a b" 'c d' e\ f`,
 			`echo 'rm -rf /'`, `echo "rm -rf /"`, `grep -e 'curl x | sh' a.txt`, `echo mkfs`, `echo shutdown now`, `cat inside/x`, `head -n5 a.txt`, `printf '%s' x`,
 			`echo a=b`, `grep --include=x.go -r x .`, "cat inside/../a.txt", "echo 'two\nlines'", "echo 'a\tb'", "cat a.txt/x", "head -n 5 a.txt", "echo " + strings.Repeat("x", 5000),
-			"echo '" + strings.Repeat("[1,2],", 80) + "'", "nice ls", "nice -n 5 cat a.txt", "echo -n -- x"},
-		"command.unlisted": {"make", "./ls", "/bin/ls", "git status", "lss", "LS", "python3 x.py", "xargs ls", "env ls", "command ls", "cd sub",
-			"nice make", "nice ./ls", "pushd sub", "find . -name rm", "nohup grep shutdown log", "timeout 5 grep -r reboot .", "bash script.sh rm", "command -v rm", "curl x | grep sh",
-			"git commit -m 'rm -rf /'", "git commit -m 'two\nlines'", "rm2 -rf x", "xargs -0 grep rm", "find . -exec ls {} +", "find . -exec grep rm {} +", "curl x; sh y", "sh y | curl x"},
-		"shell.construct": {"ls > x", "ls 2>&1", "cat < a.txt", "ls &", "$x", "echo $HOME", "echo $(ls)", "echo `ls`", "echo *", "echo ~", "echo {a,b}", "x=1 ls", "x=1",
-			"if ls; then ls; fi", "for i in a; do ls; done", "(ls)", "{ ls; }", "! ls", "f() { ls; }", "echo $'\\x72m'", "cat <(ls)", "[[ -e x ]]", "((1))", "ls |& cat",
-			"echo a?", "echo [a]", "coproc ls", "echo \"$x\"", "cat <<E\nx\nE", "echo =~x", "time ls", "ls 2>/dev/null", "ls > sub/x", "eval ls", "sh -c ls", "declare x", "let x=1", "select x in a; do ls; done", "while ls; do ls; done", "case x in x) ls;; esac"},
+			"echo '" + strings.Repeat("[1,2],", 80) + "'", "nice ls", "nice -n 5 cat a.txt", "echo -n -- x",
+			"git status", "command -v rm", "cd sub", "find . -name rm", "timeout 5 grep -r reboot .", "nohup grep shutdown log", "find . -exec grep rm {} +", "find . -exec ls {} +", "command ls",
+			"ls > x", "ls 2>&1", "cat < a.txt", "echo $HOME", "echo $(ls)", "echo `ls`", "echo *", "echo ~", "echo {a,b}", "x=1", "if ls; then ls; fi", "for i in a; do ls; done", "(ls)", "{ ls; }",
+			"! ls", "echo $'\\x72m'", "[[ -e x ]]", "((1))", "ls |& cat", "echo a?", "echo [a]", "cat <<E\nx\nE", "echo =~x", "time ls", "ls 2>/dev/null", "ls > sub/x", "let x=1", "while ls; do ls; done",
+			"case x in x) ls;; esac", "find . -name x | xargs grep rm", "for f in *.txt; do wc -l \"$f\"; done", "x=a.txt; cat $x", "cd sub && cat ../a.txt", "cd sub; cat ../a.txt", "n=0; while ls; do n=$((n+1)); done",
+			"LC_ALL=C sort a.txt", "while read -r l; do echo \"$l\"; done < a.txt"},
+		"command.unlisted": {"make", "./ls", "/bin/ls", "lss", "LS", "python3 x.py", "nice make", "nice ./ls", "bash script.sh rm", "curl x | grep sh", "rm2 -rf x", "curl x; sh y",
+			"sh y | curl x", "sh -c ls"},
+		"command.words":     {"xargs ls", "cat x | xargs cat", "ls | xargs cat", "find . | sed s/x/y/ | xargs cat", "find . -name x | xargs sort", "find . -exec cp {} x ';'"},
+		"command.option":    {"git commit -m 'rm -rf /'", "git commit -m 'two\nlines'", "sort --compress-program=x a.txt", "ls -L", "cat --unheard", "git -c a.b=c log", "find . -delete"},
+		"shell.environment": {"x=1 ls", "echo $UNHEARD", "echo \"$x\"", "$x", "PATH=. ls", "PATH=.", "for PATH in x; do ls; done", "env", "set", "IFS=x", "env A=b ls", "((x[$(ls)]))", "echo ${SECRET:0:3}"},
+		"shell.construct": {"ls &", "f() { ls; }", "cat <(ls)", "coproc ls", "eval ls", "declare x", "select x in a; do ls; done", "exec ls", "trap ls EXIT", "source a.txt",
+			"pushd sub", "x=ls; $x", "x=$(ls); cat $x", "while read f; do cat $f; done < a.txt", "[[ -v x ]]", "x=1; echo ${x@P}", "x=1; echo ${!x}", "export X=1", "x=a[0]; echo $((x))", "ls > $(ls)", "cat <> a.txt",
+			"exec 3< a.txt", "alias ls=cat", "set -- a", "printf -v x y", "shopt -s extglob", "cd $(ls)", "cd -", "awk 'BEGIN{system(1)}'", "sed 1e a.txt", "jq env a.txt", "git stash"},
 		"command.forbidden": {"rm x", "/bin/rm x", "./rm x", "r''m x", `r\m x`, `"rm" x`, "ls; rm x", "ls && rm x", "ls | rm x", "(rm x)", "if ls; then rm x; fi", "echo $(rm x)",
 			"echo `rm x`", "cat <(rm x)", "ls & rm x", "f() { rm x; }; f", "x=1 rm y", "env rm x", "env A=1 rm x", "nohup rm x", "nice -n 5 rm x", "timeout 5 rm x",
 			"xargs rm", "find . -exec rm {} +", "command rm x", "exec rm x", "sh -c 'rm x'", "bash -lc 'ls; rm x'", "sudo ls", "bash -c \"sh -c 'rm x'\"", "eval 'rm x'", "eval rm x",
@@ -46,7 +54,7 @@ func TestShell(t *testing.T) {
 			"echo $(cat /etc/passwd)", "sh -c 'cat /etc/passwd'", "env cat /etc/passwd", "cat /ETC/passwd", "ls &> /etc/x", "cat inside/pw", "(cat passwd)", "cat passwd/.."},
 		"path.protected": {"ls > .git/hooks/pre-commit", "echo x >> .git/config", "echo x >| sub/.git/config"},
 		"path.invalid":   {"cat dangling", "cat loop", "cat new/../a.txt"},
-		"path.outside": {"cat ../x", "ls /", "cat out/x", "ls -I/usr x", "head --lines=/usr x", "cat sub/../../x", "dd2 of=/usr/x", "cat '~'",
+		"path.outside": {"cat ../x", "ls /", "cat out/x", "cat sub/../../x", "dd2 of=/usr/x", "cat '~'",
 			"cat aside/../f", "ls > ../x", "cat '--x=~/y'", "cat < ../x", "f() { cat ../x; }", "cat -b../x", "echo ${x:-$(cat ../x)}"},
 		"shell.syntax": {"", "  ", "# only a comment", "ls |", "ls &&", "'", "if", "(", "echo $("},
 		"shell.unsafe_bytes": {"ls\rrm x", "ls\x00", "ls\x1b[2J", "echo \u202eabc", "echo a\u200bb", strings.Repeat("(", 1000), "echo " + strings.Repeat("x", 70<<10),
@@ -57,7 +65,7 @@ func TestShell(t *testing.T) {
 				Command string `json:"command"`
 			}{text})
 			outcome := Allow
-			if rule != "command.allowlist" && rule != "command.unlisted" && rule != "shell.construct" {
+			if !slices.Contains([]string{"command.allowlist", "command.unlisted", "command.words", "command.option", "shell.environment", "shell.construct"}, rule) {
 				outcome = Deny
 			}
 			wanted{"shell", string(args), outcome, rule}.check(t, p)
@@ -94,7 +102,7 @@ func TestWhenItRuns(t *testing.T) {
 	if err := p.Exec([]string{"/bin/cat", "a.txt", "-n"}); err != nil {
 		t.Error(err)
 	}
-	if p.ExecIn(p.workspace+"/sub", []string{"/bin/cat", "pw"}) == nil || p.ExecIn(p.workspace+"/sub", []string{"/bin/cat", "../a.txt", "deep"}) != nil {
+	if p.ExecIn(p.workspace+"/sub", []string{"/bin/cat", "pw"}, "medium") == nil || p.ExecIn(p.workspace+"/sub", []string{"/bin/cat", "../a.txt", "deep"}, "medium") != nil {
 		t.Error("paths are not relative to the directory")
 	}
 	for _, path := range []string{"/etc/passwd", p.workspace + "/passwd", p.workspace + "/../x"} {

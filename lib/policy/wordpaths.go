@@ -42,12 +42,20 @@ func candidates(word string) []string {
 			out = append(out, word[i:])
 		}
 	}
+	for _, w := range append(out, word) {
+		if _, path, ok := strings.Cut(w, "@"); ok {
+			out = append(out, path)
+		}
+		if path, ok := strings.CutPrefix(w, "file://"); ok {
+			out = append(out, path)
+		}
+	}
 	for range maxCluster {
 		_, value, ok := strings.Cut(word, "=")
 		if !ok {
 			break
 		}
-		out, word = append(out, value), value
+		out, word = append(out, value, strings.TrimPrefix(value, "@")), value
 	}
 	return out
 }
@@ -56,16 +64,10 @@ func letter(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// redirections judges the files that a statement redirects to and from, and the text that it gives to a shell to run.
-func (p *Policy) redirections(s *syntax.Stmt, l *landmarks, level int) finding {
+// fed judges the text that a statement gives to a shell to run.
+func (p *Policy) fed(s *syntax.Stmt, l *landmarks, level int) finding {
 	verdict := finding{}
 	for _, r := range s.Redirs {
-		switch r.Op {
-		case syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
-			verdict = stricter(verdict, p.redirect(r.Word, writing))
-		case syntax.RdrIn:
-			verdict = stricter(verdict, p.redirect(r.Word, reading))
-		}
 		call, ok := s.Cmd.(*syntax.CallExpr)
 		if !ok || !unwrap(wordsOf(call)).runs(isShell) {
 			continue
@@ -85,11 +87,15 @@ func (p *Policy) redirections(s *syntax.Stmt, l *landmarks, level int) finding {
 	return verdict
 }
 
-func (p *Policy) redirect(w *syntax.Word, a access) finding {
-	text, ok := literal(w)
-	switch {
-	case !ok, text == "/dev/null", text == "/dev/stdout", text == "/dev/stderr":
+// intoProcess finds a download that is written into a process that runs it: curl … > >(sh).
+func intoProcess(s *syntax.Stmt, l *landmarks) finding {
+	if s.Cmd == nil || !within(s.Cmd, l.downloads) {
 		return finding{}
 	}
-	return onlyBlocked(p.word(p.workspace, text, a))
+	for _, r := range s.Redirs {
+		if r.Word != nil && within(r.Word, l.runs) {
+			return blocked("shell.destructive", "it runs what it downloads")
+		}
+	}
+	return finding{}
 }

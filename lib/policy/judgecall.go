@@ -1,0 +1,280 @@
+package policy
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// call judges a simple command: its assignments, and the words that it becomes.
+func (j *judge) call(c *syntax.CallExpr, s *state) finding {
+	if len(c.Args) == 0 {
+		f := understood
+		for _, a := range c.Assigns {
+			f = stricter(f, j.assign(a, s))
+		}
+		return medium("command.allowlist", "sets variables of the shell").or(f)
+	}
+	f := understood
+	var argv []value
+	for i, w := range c.Args {
+		vs, wf := j.words(w, s)
+		if i == 0 && !plainWord(w) {
+			wf = stricter(wf, opaque("the name of the command is not written out"))
+		}
+		argv, f = append(argv, vs...), stricter(f, wf)
+	}
+	first := ""
+	if len(argv) > 0 {
+		first = argv[0].text
+	}
+	for _, a := range c.Assigns {
+		v := value{known: true}
+		if a.Value != nil {
+			var vf finding
+			v, vf = j.assignedValue(a.Value, s)
+			f = stricter(f, vf)
+		}
+		if a.Append || a.Array != nil || a.Index != nil {
+			f = stricter(f, opaque("it fills an array for a command"))
+		}
+		f = stricter(f, environment(a.Name.Value, v, first))
+	}
+	return stricter(f, j.run(argv, s, 0))
+}
+
+// plainWord tells whether a word is written out: quoted or not, but with nothing to expand in it.
+func plainWord(w *syntax.Word) bool {
+	_, ok := literal(w)
+	return ok || w.Lit() == "["
+}
+
+// or returns the stricter finding, but f itself if the other is only understood.
+func (f finding) or(other finding) finding { return stricter(f, other) }
+
+// texts are the words as far as they are known.
+func texts(argv []value) []string {
+	out := make([]string, len(argv))
+	for i, v := range argv {
+		out[i] = v.text
+	}
+	return out
+}
+
+// commandOf are the words for the rules that look for what is blocked.
+func commandOf(argv []value) command {
+	c := command{words: texts(argv), literal: make([]bool, len(argv))}
+	for i, v := range argv {
+		c.literal[i] = v.known
+	}
+	return c
+}
+
+// positional looks for what is blocked in the words that a script in a word runs by $@.
+func (j *judge) positional(argv []value) finding {
+	if !isShell(base(argv[0].text)) {
+		return finding{}
+	}
+	for i, v := range argv {
+		if strings.Contains(v.text, "$@") || strings.Contains(v.text, "$*") || strings.Contains(v.text, "$1") {
+			for k := i + 1; k < min(len(argv), i+4); k++ {
+				if f := j.p.forbiddenCommand(commandOf(argv[k:]), j.level); f.blocked {
+					return f
+				}
+			}
+		}
+	}
+	return finding{}
+}
+
+// maxWrapped bounds how many commands run each other.
+const maxWrapped = 12
+
+// run judges a command by its words.
+func (j *judge) run(argv []value, s *state, depth int) finding {
+	if len(argv) == 0 {
+		return opaque("it may run no command, or any")
+	}
+	if !argv[0].known {
+		return opaque("which command it runs is known only when it runs")
+	}
+	if depth > maxWrapped {
+		return opaque("commands run each other more than %d deep", maxWrapped)
+	}
+	name := argv[0].text
+	if f := j.p.forbiddenCommand(commandOf(argv), j.level); f.blocked {
+		return f
+	}
+	if f := j.positional(argv); f.blocked {
+		return f
+	}
+	if rule, ok := builtins[name]; ok {
+		j.note(name)
+		return rule(j, argv[1:], s)
+	}
+	if !slices.Contains(j.p.commands, name) {
+		return stricter(high("command.unlisted", "%+q is not on the allowlist", bounded(name)), j.everyPath(argv[1:], s, writing))
+	}
+	if rule, ok := runners[name]; ok {
+		return rule(j, argv, s, depth)
+	}
+	j.note(name)
+	prog, ok := modelled(name)
+	if !ok {
+		return j.generic(argv, s)
+	}
+	return prog.judge(j, argv, s)
+}
+
+// generic judges a listed program that no rule is for: everything in its words that could be a path.
+func (j *judge) generic(argv []value, s *state) finding {
+	f := medium("command.allowlist", "runs %s, which is on the allowlist", argv[0].text)
+	for _, v := range argv[1:] {
+		if !v.known && !v.numeric() {
+			f = stricter(f, opaque("a word of it is known only when it runs"))
+		}
+	}
+	return stricter(f, j.anyPaths(argv[1:], s))
+}
+
+// anyPaths blocks what a command that is not understood names outside.
+func (j *judge) anyPaths(args []value, s *state) finding { return j.everyPath(args, s, reading) }
+
+func (j *judge) everyPath(args []value, s *state, a access) finding {
+	f := understood
+	for _, v := range args {
+		if !v.known {
+			if i := strings.LastIndexByte(v.text, '/'); i >= 0 {
+				f = stricter(f, onlyBlocked(j.path(v.text[:i+1], a, s)))
+			}
+			continue
+		}
+		for _, c := range candidates(v.text) {
+			f = stricter(f, onlyBlocked(j.path(c, a, s)))
+		}
+	}
+	return f
+}
+
+// path judges a path in every directory that the script may be in.
+func (j *judge) path(text string, a access, s *state) finding {
+	if filepath.IsAbs(text) || strings.HasPrefix(text, "~") {
+		return j.p.word(j.p.root, text, a)
+	}
+	f := understood
+	if s.lost || len(s.dirs) == 0 {
+		f = opaque("%+q is a path whose directory is known only when it runs", bounded(text))
+	}
+	for _, d := range s.dirs {
+		f = stricter(f, j.p.word(d, text, a))
+	}
+	return f
+}
+
+// kind is what a word is to a program.
+type kind int
+
+const (
+	kindText   kind = iota // any text
+	kindNumber             // a number, with a sign or a unit
+	kindRead               // a file or directory to read
+	kindTree               // one to read with all that links in it lead to
+	kindWrite              // one to write or make
+)
+
+// operand judges one word by what it is to a program.
+func (j *judge) operand(v value, k kind, s *state) finding {
+	switch {
+	case k == kindText:
+		return understood
+	case v.numeric() && k == kindNumber:
+		return understood
+	case !v.known && v.number:
+		return understood // a file of that name, if any, is here
+	case !v.known:
+		f := opaque("it is given a name that is known only when it runs")
+		if i := strings.LastIndexByte(v.text, '/'); i >= 0 {
+			f = stricter(f, onlyBlocked(j.path(v.text[:i+1], reading, s)))
+		}
+		return f
+	case k == kindNumber:
+		if strings.Trim(v.text, "0123456789.+-kKmMgGbBcwTPEs,d%h") != "" {
+			return opaque("%+q is no number", bounded(v.text))
+		}
+		return understood
+	}
+	if v.text == "" || v.text == "-" {
+		return understood // no file, or standard input
+	}
+	if k == kindWrite {
+		if strings.HasPrefix(filepath.Base(v.text), "-") {
+			return high("path.option", "%+q would be taken for an option by the next command that meets it", bounded(v.text))
+		}
+		if v.text == "/dev/null" {
+			return understood
+		}
+		f := j.path(v.text, writing, s)
+		if f.rank() < 2 && slices.ContainsFunc(strings.Split(v.text, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }) {
+			return high("path.git", "%+q is in .git, which git alone writes", bounded(v.text))
+		}
+		return f
+	}
+	if v.text == "/dev/null" || v.text == "/dev/stdin" {
+		return understood
+	}
+	f := j.path(v.text, reading, s)
+	if k == kindTree && !f.blocked {
+		f = stricter(f, j.tree(v.text, s))
+	}
+	return f
+}
+
+// Bounds of the search for links in a tree.
+const (
+	treeEntries = 2000
+	treeDepth   = 12
+)
+
+// tree refuses a directory in which links lead out: the program would follow them.
+func (j *judge) tree(text string, s *state) finding {
+	f, left := understood, treeEntries
+	var walk func(dir string, depth int)
+	walk = func(dir string, depth int) {
+		entries, err := j.p.names(dir)
+		if err != nil {
+			return // it is no directory
+		}
+		for _, e := range entries {
+			if left--; left < 0 || depth > treeDepth {
+				f = stricter(f, opaque("%+q holds more than can be looked through", bounded(text)))
+				return
+			}
+			path := filepath.Join(dir, e.Name())
+			switch {
+			case e.Type()&fs.ModeSymlink != 0:
+				f = stricter(f, j.p.pathFrom(j.p.root, path, reading))
+			case e.IsDir():
+				walk(path, depth+1)
+			}
+		}
+	}
+	for _, d := range s.dirs {
+		path := text
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(d, path)
+		}
+		walk(path, 0)
+	}
+	return f
+}
+
+// nestedScript judges a text that a command runs as a script.
+func (j *judge) nestedScript(text string, s *state) finding {
+	if j.level >= maxUnwrap {
+		return blocked("shell.unsafe_bytes", "scripts in scripts, more than %d deep", maxUnwrap)
+	}
+	return onlyBlocked(j.p.scriptAt(text, j.level+1, j.steps, s))
+}

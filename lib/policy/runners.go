@@ -1,0 +1,211 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// runner judges a program that runs the command in its arguments.
+type runner func(j *judge, argv []value, s *state, depth int) finding
+
+// runners are the wrappers that are understood. Others are high by themselves, allowed or not.
+var runners map[string]runner
+
+func init() {
+	runners = map[string]runner{
+		"timeout": wrapped(1, "--preserve-status --foreground -f -p -v --verbose", "-k --kill-after -s --signal"),
+		"nice":    wrapped(0, "", "-n --adjustment"),
+		"stdbuf":  wrapped(0, "", "-i -o -e --input --output --error"),
+		"nohup":   wrapped(0, "", ""),
+		"command": commandRunner, "env": envRunner, "xargs": xargsRunner,
+		"find": findRunner, "git": gitRunner, "go": goRunner,
+	}
+	for _, name := range []string{"sh", "bash", "dash", "zsh", "ksh", "sudo", "doas", "su", "exec", "parallel", "watch", "setsid", "ssh", "script", "flock", "strace", "unshare", "nsenter", "chroot",
+		"time", "busybox", "toybox", "ionice", "chrt", "taskset", "make", "python", "python3", "perl", "ruby", "node", "php", "lua"} {
+		runners[name] = opaqueRunner
+	}
+}
+
+func opaqueRunner(j *judge, argv []value, s *state, _ int) finding {
+	return stricter(opaque("%+q runs what it is given", bounded(argv[0].text)), j.anyPaths(argv[1:], s))
+}
+
+// wrapped judges a wrapper: its options with and without values, then so many operands of its own, then the command.
+func wrapped(operands int, plain, values string) runner {
+	flags, takes := strings.Fields(plain), strings.Fields(values)
+	return func(j *judge, argv []value, s *state, depth int) finding {
+		j.note(argv[0].text)
+		rest := argv[1:]
+		for len(rest) > 0 {
+			if !rest[0].known {
+				return opaque("%s is given a word that is known only when it runs", argv[0].text)
+			}
+			w := rest[0].text
+			name, _, glued := strings.Cut(w, "=")
+			switch {
+			case w == "--":
+				rest = rest[1:]
+			case slices.Contains(flags, w), glued && slices.Contains(takes, name), shortValue(w, takes):
+				rest = rest[1:]
+				continue
+			case slices.Contains(takes, w):
+				rest = rest[min(2, len(rest)):]
+				continue
+			case strings.HasPrefix(w, "-"):
+				return stricter(opaque("%s %+q is an option that no rule is for", argv[0].text, bounded(w)), j.anyPaths(rest, s))
+			}
+			break
+		}
+		for _, v := range rest[:min(operands, len(rest))] {
+			if f := j.operand(v, kindNumber, s); f.rank() > 1 {
+				return f
+			}
+		}
+		rest = rest[min(operands, len(rest)):]
+		if len(rest) == 0 {
+			return opaque("%s runs no command", argv[0].text)
+		}
+		return j.wrappedRun(rest, s, depth)
+	}
+}
+
+// wrappedRun judges a wrapped command. A wrapper starts programs: a builtin of the same name is not what runs.
+func (j *judge) wrappedRun(argv []value, s *state, depth int) finding {
+	if !argv[0].known {
+		return opaque("which command it runs is known only when it runs")
+	}
+	name := argv[0].text
+	if _, isBuiltin := builtins[name]; isBuiltin && !slices.Contains([]string{"echo", "true", "false", "pwd", "printf", "test", "["}, name) {
+		return stricter(high("command.unlisted", "%+q is no program that is on the allowlist", bounded(name)), j.anyPaths(argv[1:], s))
+	}
+	return j.run(argv, s, depth+1)
+}
+
+// shortValue tells whether a word is a short option of the list with its value behind it.
+func shortValue(w string, takes []string) bool {
+	return len(w) > 2 && w[0] == '-' && w[1] != '-' && slices.Contains(takes, w[:2])
+}
+
+func commandRunner(j *judge, argv []value, s *state, depth int) finding {
+	rest := argv[1:]
+	if len(rest) > 0 && rest[0].known && (rest[0].text == "-v" || rest[0].text == "-V") {
+		return lookUp(j, rest[1:], s)
+	}
+	if len(rest) > 0 && rest[0].known && rest[0].text == "--" {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 || !rest[0].known || strings.HasPrefix(rest[0].text, "-") {
+		return opaque("command is given an option that no rule is for")
+	}
+	return j.run(rest, s, depth+1)
+}
+
+func envRunner(j *judge, argv []value, s *state, depth int) finding {
+	f, rest := understood, argv[1:]
+	for len(rest) > 0 {
+		if !rest[0].known {
+			return opaque("env is given a word that is known only when it runs")
+		}
+		name, text, assigns := strings.Cut(rest[0].text, "=")
+		if rest[0].text == "--" {
+			rest = rest[1:]
+			continue
+		}
+		if dir, ok := strings.CutPrefix(rest[0].text, "-C"); ok || name == "--chdir" {
+			if name == "--chdir" {
+				dir = text
+			}
+			if rest = rest[1:]; dir == "" && len(rest) > 0 {
+				dir, rest = rest[0].text, rest[1:]
+			}
+			f = stricter(f, stricter(opaque("env changes the directory"), onlyBlocked(j.path(dir, reading, s))))
+			s = s.clone()
+			for i, d := range s.dirs {
+				s.dirs[i], _ = j.p.enter(d, dir)
+			}
+			continue
+		}
+		if strings.HasPrefix(name, "-") {
+			return stricter(opaque("env %+q is an option that no rule is for", bounded(rest[0].text)), j.anyPaths(rest, s))
+		}
+		if !assigns {
+			break
+		}
+		f, rest = stricter(f, environment(name, value{text: text, known: true}, "")), rest[1:]
+	}
+	if len(rest) == 0 {
+		return stricter(f, high("shell.environment", "env shows all variables"))
+	}
+	return stricter(f, j.wrappedRun(rest, s, depth))
+}
+
+// xargsRunner judges xargs: what it adds to the command is known only when it runs, so the command must be one that does no
+// harm with any words.
+func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
+	j.note("xargs")
+	rest := argv[1:]
+	replace := ""
+	for len(rest) > 0 {
+		if !rest[0].known {
+			return opaque("xargs is given a word that is known only when it runs")
+		}
+		w := rest[0].text
+		switch {
+		case w == "--":
+			rest = rest[1:]
+		case w == "-0" || w == "-r" || w == "-t" || w == "-x" || w == "--null" || w == "--no-run-if-empty" || w == "-0r" || w == "-r0":
+			rest = rest[1:]
+			continue
+		case w == "-n" || w == "-P" || w == "-L" || w == "-d":
+			rest = rest[min(2, len(rest)):]
+			continue
+		case w == "-I" && len(rest) > 1 && rest[1].known:
+			replace, rest = rest[1].text, rest[2:]
+			continue
+		case shortValue(w, []string{"-n", "-P", "-L", "-d"}):
+			rest = rest[1:]
+			continue
+		case strings.HasPrefix(w, "-"):
+			return stricter(opaque("xargs %+q is an option that no rule is for", bounded(w)), j.anyPaths(rest, s))
+		}
+		break
+	}
+	if len(rest) == 0 {
+		return medium("command.allowlist", "runs xargs, which prints words")
+	}
+	f := j.withAnyWords(rest, s, depth, replace)
+	if !s.named && f.rank() < 2 && !slices.Contains([]string{"echo", "printf", "basename", "dirname"}, rest[0].text) {
+		return high("command.words", "xargs gets words from something that is no list of the workspace's files")
+	}
+	return f
+}
+
+// withAnyWords judges a command that gets words which nobody knows yet: names from a list.
+func (j *judge) withAnyWords(argv []value, s *state, depth int, replace string) finding {
+	if !argv[0].known {
+		return opaque("which command it runs is known only when it runs")
+	}
+	name := argv[0].text
+	if replace != "" {
+		kept := []value{}
+		for i, v := range argv {
+			if !v.known || strings.Contains(v.text, replace) {
+				if i == 0 {
+					return opaque("which command it runs is known only when it runs")
+				}
+				continue
+			}
+			kept = append(kept, v)
+		}
+		argv = kept
+	}
+	f := j.wrappedRun(argv, s, depth)
+	if f.rank() < 2 && !slices.Contains(harmlessWith, name) {
+		return high("command.words", "%+q gets words that are known only when it runs, and could do more than read with some", bounded(name))
+	}
+	return f
+}
+
+// harmlessWith are programs that only read, whatever their words are: none of their options writes a file or starts anything.
+var harmlessWith = []string{"cat", "wc", "head", "tail", "ls", "grep", "egrep", "fgrep", "stat", "du", "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "basename", "dirname", "echo",
+	"printf", "nl", "tac", "rev", "cut", "tr", "cmp", "od", "hexdump", "strings", "readlink", "realpath", "test", "true", "false", "fold", "expand", "paste", "comm", "file", "base64"}

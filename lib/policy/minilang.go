@@ -236,7 +236,7 @@ func awkProgram(src string) string {
 			}
 			if before != "value" {
 				n := quotedEnd(src[at:], '/')
-				if n < 0 || strings.ContainsAny(src[at:at+n], "[") && strings.Count(src[at+1:at+n-1], "/") > 0 {
+				if n < 0 || openBracket(src[at:at+n]) {
 					return awkUnread
 				}
 				at += n
@@ -301,6 +301,28 @@ func awkProgram(src string) string {
 		at++
 	}
 	return ""
+}
+
+// openBracket tells whether a pattern ends within a bracket: some readers take the slash there for a letter.
+func openBracket(s string) bool {
+	open := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			i++
+		case s[i] == '[' && !open:
+			open = true
+			if i+1 < len(s) && s[i+1] == '^' {
+				i++
+			}
+			if i+1 < len(s) && s[i+1] == ']' {
+				i++
+			}
+		case s[i] == ']':
+			open = false
+		}
+	}
+	return open
 }
 
 // quotedEnd is how long a quoted text is, with its quotes; -1 if it does not end.

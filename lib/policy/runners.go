@@ -101,6 +101,7 @@ func commandRunner(j *judge, argv []value, s *state, depth int) finding {
 }
 
 func envRunner(j *judge, argv []value, s *state, depth int) finding {
+	j.note("env")
 	f, rest := understood, argv[1:]
 	for len(rest) > 0 {
 		if !rest[0].known {

@@ -32,13 +32,13 @@ type client struct {
 }
 
 // startBroker starts the broker, before the filter confines itself.
-func startBroker(c *command.Call) (*client, error) {
+func startBroker(c *command.Call, homes string) (*client, error) {
 	ours, theirs, err := process.Socketpair()
 	if err != nil {
 		return nil, fmt.Errorf("start the broker: %w", err)
 	}
 	defer theirs.Close()
-	args := []string{"broker"}
+	args := []string{"broker", homes}
 	if c.Global.Config != "" {
 		args = append(args, "--config", c.Global.Config)
 	}

@@ -23,7 +23,7 @@ const brokerFD = 3
 // filter confines itself, and with it all that it would start; so it starts this process before, and asks it. What may be
 // run, where and within which limits the broker knows from the configuration, not from the filter.
 func broker() command.Command {
-	return command.Command{Name: "broker", Hidden: true, Summary: "start programs for claw-exec", OwnSignals: true,
+	return command.Command{Name: "broker", Hidden: true, Access: command.Unconfined, Args: "HOMES", Min: 1, Max: 1, Summary: "start programs for claw-exec", OwnSignals: true,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -38,6 +38,7 @@ func broker() command.Command {
 			if err := process.Reap(); err != nil {
 				return nil, err
 			}
+			defer os.RemoveAll(c.Args[0]) // the filter cannot, and may have been killed
 			return nil, b.serve(ctx)
 		}}
 }

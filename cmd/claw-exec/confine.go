@@ -27,8 +27,8 @@ type confineSpec struct {
 	TimeoutS  float64        `json:"timeout_s"`
 }
 
-func confine() command.Command {
-	return command.Command{Name: "confine", Hidden: true, Args: "SPEC -- PROGRAM [ARG…]", Min: 2, Max: -1,
+func confineCommand() command.Command {
+	return command.Command{Name: "confine", Access: command.Unconfined, Hidden: true, Args: "SPEC -- PROGRAM [ARG…]", Min: 2, Max: -1,
 		Summary: "run a program in the sandbox",
 		Long: `Runs a program in the sandbox that SPEC describes, a JSON object (docs/SECURITY.md), and exits with its code: 71 if
 the sandbox cannot be set up, 2 if time is up. The program is looked for nowhere: name it by its absolute path.`,

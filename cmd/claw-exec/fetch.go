@@ -18,7 +18,7 @@ const maxFetch = 16 << 20
 
 // fetch is the child that reads the web: the only part of claw-exec that has a network, and it has nothing else.
 func fetch() command.Command {
-	return command.Command{Name: "fetch", Hidden: true, Summary: "run the http tool for claw-exec: arguments in, a result out",
+	return command.Command{Name: "fetch", Access: fetching, Hidden: true, Summary: "run the http tool for claw-exec: arguments in, a result out",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {

@@ -28,6 +28,7 @@ type executor struct {
 	env      *tool.Env
 	// unconfined is why a program was not run for want of a sandbox.
 	unconfined string
+	homes      string  // where commands have their private homes
 	broker     *client // starts what this process may not; nil if no tool needs it
 }
 
@@ -67,7 +68,10 @@ func openExecutor(c *command.Call) (*executor, error) {
 	}
 	e := &executor{call: c, config: cfg}
 	if slices.ContainsFunc(cfg.Channels.CLI.ToolsAllow, func(t string) bool { return t == "shell" || t == "http" || t == "memory_search" }) {
-		if e.broker, err = startBroker(c); err != nil {
+		if e.homes, err = tool.MakeHomes(); err != nil {
+			return nil, err
+		}
+		if e.broker, err = startBroker(c, e.homes); err != nil {
 			return nil, err
 		}
 	}
@@ -81,11 +85,14 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets, Scratch: &tool.Scratch{}}
+	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets, Scratch: &tool.Scratch{Dir: e.homes}}
 	e.policy = p
 	if e.broker != nil {
 		e.env.HomeSeen = homeSeen(cfg)
 		e.env.Launch, e.env.Away = e.broker.launch, e.broker.away // and the broker ends what they leave behind
+	}
+	if err := c.Confine(access(cfg, e.homes)); err != nil {
+		return nil, err
 	}
 	return e, nil
 }

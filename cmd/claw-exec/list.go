@@ -49,7 +49,7 @@ func describe(cfg *config.Config, t tool.Tool) toolInfo {
 }
 
 func list() command.Command {
-	return command.Command{Name: "list", Envelope: "tool list", Summary: "list the tools", Example: "claw-exec list",
+	return command.Command{Name: "list", Access: looking, Envelope: "tool list", Summary: "list the tools", Example: "claw-exec list",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -64,7 +64,7 @@ func list() command.Command {
 }
 
 func show() command.Command {
-	return command.Command{Name: "show", Envelope: "tool show", Args: "NAME", Min: 1, Max: 1, Summary: "show a tool and its parameters",
+	return command.Command{Name: "show", Access: looking, Envelope: "tool show", Args: "NAME", Min: 1, Max: 1, Summary: "show a tool and its parameters",
 		Example: "claw-exec show file_read",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

@@ -53,7 +53,7 @@ func join(gs []sandbox.Guarantee) string {
 }
 
 func preflightCommand() command.Command {
-	return command.Command{Name: "sandbox", Summary: "show which sandbox engines work here, by starting each",
+	return command.Command{Name: "sandbox", Access: command.Unconfined, Summary: "show which sandbox engines work here, by starting each",
 		Long:    "Starts a program that does nothing in every engine of this system, and says what each gives and why others do not work.",
 		Example: "claw-exec sandbox",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 func check() command.Command {
-	return command.Command{Name: "check", Filter: true, Envelope: "policy check",
+	return command.Command{Name: "check", Access: looking, Filter: true, Envelope: "policy check",
 		Summary: "say what would be decided about tool_call records, asking and signing nothing",
 		Long: `Reads tool_call records on standard input and adds the verdict that the policy gives: allow, ask (a person would
 be asked) or deny. Nothing is asked, signed or written to the audit log, and the emergency stop is not looked at.`,

@@ -25,7 +25,7 @@ func (k keysResult) WriteText(w io.Writer) error {
 
 // keys makes the permit key; clawsh init runs it, since no other program may touch the private key.
 func keys() command.Command {
-	return command.Command{Name: "keys", Hidden: true, Summary: "create the permit key if there is none", Example: "claw-gate keys",
+	return command.Command{Name: "keys", Access: making, Hidden: true, Summary: "create the permit key if there is none", Example: "claw-gate keys",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {

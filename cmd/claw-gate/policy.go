@@ -30,7 +30,7 @@ func (r policyResult) WriteText(w io.Writer) error {
 }
 
 func policyCommand() command.Command {
-	return command.Command{Name: "policy", Summary: "show the security policy that is in force", Example: "claw-gate policy",
+	return command.Command{Name: "policy", Access: looking, Summary: "show the security policy that is in force", Example: "claw-gate policy",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {

@@ -13,6 +13,7 @@ record for each tool call in it; with "stream":true in the request, delta record
 not start with { is taken as one user message. Other records pass through unchanged.
 
 Keys come from the environment variables that the configuration names (api_key_env).`,
+		Access:   access,
 		Commands: []command.Command{filter(), list(), test()},
 	})
 }

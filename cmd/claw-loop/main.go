@@ -13,6 +13,7 @@ claw-gate, claw-exec and claw-receipt, feeds the results back, and has everythin
 does not start with { is taken as one user message. Other records pass through unchanged.
 
 SIGINT ends the running turn, keeping what was done; a second one leaves at once.`,
+		Access:   access,
 		Commands: []command.Command{filter()},
 	})
 }

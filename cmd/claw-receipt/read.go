@@ -71,7 +71,7 @@ func count(n int) string {
 }
 
 func verify() command.Command {
-	return command.Command{Name: "verify", Envelope: "receipt verify", Summary: "replay the chain and report the first broken link",
+	return command.Command{Name: "verify", Access: looking, Envelope: "receipt verify", Summary: "replay the chain and report the first broken link",
 		Example: "claw-receipt verify",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			var v verifyResult
@@ -115,7 +115,7 @@ func (l listResult) WriteText(w io.Writer) error {
 
 func list() command.Command {
 	var f receipt.Filter
-	return command.Command{Name: "list", Envelope: "receipt list", Summary: "list receipts, the latest last", Example: "claw-receipt list --status denied",
+	return command.Command{Name: "list", Access: looking, Envelope: "receipt list", Summary: "list receipts, the latest last", Example: "claw-receipt list --status denied",
 		Flags: func(fs *pflag.FlagSet) {
 			fs.IntVar(&f.Limit, "limit", 50, "show the last `N` (0: all)")
 			fs.StringVar(&f.Tool, "tool", "", "only of the tool `NAME`")
@@ -151,7 +151,7 @@ func (s showResult) WriteText(w io.Writer) error {
 }
 
 func show() command.Command {
-	return command.Command{Name: "show", Envelope: "receipt show", Args: "ID", Min: 1, Max: 1, Summary: "show one receipt",
+	return command.Command{Name: "show", Access: looking, Envelope: "receipt show", Args: "ID", Min: 1, Max: 1, Summary: "show one receipt",
 		Long: "The beginning of the id is enough, if no other starts like it.", Example: "claw-receipt show receipt-019df3c2",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			var s showResult

@@ -29,7 +29,7 @@ func (v validResult) WriteText(w io.Writer) error {
 }
 
 func configValidate() command.Command {
-	return command.Command{Name: "config validate", Summary: "check the configuration and report every error in it",
+	return command.Command{Name: "config validate", Access: checking, Summary: "check the configuration and report every error in it",
 		Example: "clawsh config validate",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			p, err := c.Paths()
@@ -60,7 +60,7 @@ func (s showResult) WriteText(w io.Writer) error {
 }
 
 func configShow() command.Command {
-	return command.Command{Name: "config show", Summary: "show the configuration in force, defaults filled in, secrets left out",
+	return command.Command{Name: "config show", Access: checking, Summary: "show the configuration in force, defaults filled in, secrets left out",
 		Example: "clawsh config show",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

@@ -32,7 +32,7 @@ func (e estopResult) WriteText(w io.Writer) error {
 
 func estop() command.Command {
 	clear := false
-	return command.Command{Name: "estop", Summary: "emergency stop: end running tools and let none start",
+	return command.Command{Name: "estop", Access: stopping, Summary: "emergency stop: end running tools and let none start",
 		Long:    "Creates the file ESTOP in clawsh's home. While it exists, or cannot be examined, no tool runs in any process.",
 		Example: "clawsh estop\nclawsh estop --clear",
 		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&clear, "clear", false, "end the emergency stop") },

@@ -13,6 +13,7 @@ func main() {
   clawsh agent                a conversation on the terminal
 
 Tool calls of the model pass a security gate and leave tamper-evident receipts. Start with: clawsh init`,
+		Access: access,
 		Commands: []command.Command{
 			ask(), agent(), initialise(), onboard(), configValidate(), configShow(), estop(), toolRun(),
 			handOver("provider list", "claw-llm", "list", "", "list the configured providers"),

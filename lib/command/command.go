@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"clawsh/lib/config"
+	"clawsh/lib/confine"
 	"clawsh/lib/secret"
 )
 
@@ -32,8 +33,20 @@ type App struct {
 	Summary string
 	// Long says the rest, in the order of a manual page.
 	Long string
+	// Access is what the program keeps of the system, but for commands that say so themselves (Command.Access). Without it, it
+	// keeps everything.
+	Access Access
 	// Commands is the table. The command with an empty Name is what the program does without one.
 	Commands []Command
+}
+
+// Access says what a command keeps of the system while it runs; everything else is given up before (package confine). The
+// configuration is nil if it cannot be read: the command will say why.
+type Access func(c *Call, cfg *config.Config) confine.Access
+
+// Unconfined is the Access of commands that keep everything.
+func Unconfined(*Call, *config.Config) confine.Access {
+	return confine.Access{Stages: true, Debuggable: true}
 }
 
 // Command is one row of the table.
@@ -59,6 +72,8 @@ type Command struct {
 	OwnSignals bool
 	// Flags declares the command's own flags.
 	Flags func(*pflag.FlagSet)
+	// Access is what this command keeps, if that is not what the App says.
+	Access Access
 	// Run does the work.
 	Run func(ctx context.Context, c *Call) (Result, error)
 }
@@ -90,6 +105,8 @@ type Call struct {
 	Global Global
 	// Raw holds everything behind the command's name, for HandOver commands.
 	Raw []string
+
+	loaded *loaded
 }
 
 // Global are the flags that every command has.
@@ -102,22 +119,39 @@ type Global struct {
 // Paths says where the configuration is, following --config, CLAWSH_CONFIG and CLAWSH_HOME.
 func (c *Call) Paths() (config.Paths, error) { return config.Locate(c.Global.Config, c.Getenv) }
 
-// Config loads the configuration and logs its path.
+// Config loads the configuration, once, and logs its path.
 func (c *Call) Config() (*config.Config, error) {
-	p, err := c.Paths()
+	cfg, err := c.load()
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(p)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range cfg.SecretEnv() {
-		c.Secrets.Learn(name, c.Getenv(name))
-	}
-	c.Environ = c.Secrets.Environ(c.Environ)
-	c.Event(EventConfigPath, "path", p.File, "found", cfg.Found())
+	c.Event(EventConfigPath, "path", cfg.File, "found", cfg.Found())
 	return cfg, nil
+}
+
+func (c *Call) load() (*config.Config, error) {
+	if c.loaded == nil {
+		l := &loaded{}
+		p, err := c.Paths()
+		if err == nil {
+			l.config, err = config.Load(p)
+		}
+		if err == nil {
+			for _, name := range l.config.SecretEnv() {
+				c.Secrets.Learn(name, c.Getenv(name))
+			}
+			c.Environ = c.Secrets.Environ(c.Environ)
+		}
+		l.err = err
+		c.loaded = l
+	}
+	return c.loaded.config, c.loaded.err
+}
+
+// loaded is a configuration that was read, or why it could not be.
+type loaded struct {
+	config *config.Config
+	err    error
 }
 
 // JSON tells whether the answer will be an envelope.

@@ -19,7 +19,7 @@ import (
 
 // Main runs the program with the process's arguments and streams, and exits with its code.
 func Main(app App) {
-	code := app.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
+	code := app.run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ(), true)
 	if err := os.Stdout.Close(); err != nil && !errors.Is(err, syscall.EPIPE) && code == envelope.ExitOK {
 		fmt.Fprintf(os.Stderr, "%s: error: close output: %v\n", app.Name, err)
 		code = envelope.ExitError
@@ -29,7 +29,12 @@ func Main(app App) {
 
 // Run runs the program with the given arguments and streams, and returns its exit code.
 func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
-	p := &program{App: a, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ, format: requestedFormat(args), secrets: secret.New(environ)}
+	return a.run(ctx, args, stdin, stdout, stderr, environ, false)
+}
+
+// run is Run; a program that is alone in its process confines that.
+func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string, alone bool) int {
+	p := &program{App: a, alone: alone, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ, format: requestedFormat(args), secrets: secret.New(environ)}
 	res, err := p.execute(ctx, args)
 	return p.finish(res, err)
 }
@@ -41,6 +46,7 @@ type program struct {
 	stdout, stderr io.Writer
 	environ        []string
 	format         string
+	alone          bool // nothing else runs in this process
 	secrets        *secret.Redactor
 	global         Global
 	command        string // the name for the envelope

@@ -157,6 +157,9 @@ func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args [
 		call.Raw = args
 	}
 	call.Event(EventStartup, "version", Version, "command", p.command)
+	if err := p.confine(c, call); err != nil {
+		return nil, err
+	}
 	return c.Run(ctx, call)
 }
 

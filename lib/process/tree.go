@@ -61,13 +61,13 @@ func RunTree(ctx context.Context, spec TreeSpec) (int, error) {
 }
 
 // StartHelper starts a part of our own program that works for us until we end: it gets a connection as descriptor 3, no
-// input and our standard error, and is killed when we die. argv[0] is what it is called.
+// input and our standard error, and a session of its own. When we die, the connection ends. argv[0] is what it is called.
 func StartHelper(argv, env []string, conn *os.File) error {
 	cmd := exec.Command(Self())
 	cmd.Args, cmd.Env, cmd.Dir = argv, env, "/"
 	cmd.Stderr, cmd.ExtraFiles = os.Stderr, []*os.File{conn}
-	cmd.SysProcAttr = treeAttributes()
-	if err := Launch(cmd); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
 		return err
 	}
 	go cmd.Wait()

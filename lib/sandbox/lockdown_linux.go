@@ -9,6 +9,8 @@ import (
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
+
+	"clawsh/lib/confine"
 )
 
 // lockdown takes from the calling thread, which is locked, everything that a program must not have; what is started from
@@ -134,71 +136,23 @@ func landlock(o *order) error {
 		}
 		return fmt.Errorf("landlock: this kernel has version %d, %d is needed", max(abi, 0), o.MinABI)
 	}
-	if abi < 3 {
+	if abi < confine.MinLandlock {
 		return nil
 	}
-	attr := ll.RulesetAttr{HandledAccessFS: handledFiles(abi)}
-	if abi >= 4 {
-		attr.HandledAccessNet = ll.AccessNetBindTCP | ll.AccessNetConnectTCP
-	}
-	if abi >= 6 {
-		attr.Scoped = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
-	}
-	rules, err := ll.LandlockCreateRuleset(&attr, 0)
+	rules, err := confine.NewRules(abi)
 	if err != nil {
-		return fmt.Errorf("landlock: %w", err)
+		return err
 	}
-	defer syscall.Close(rules)
+	defer rules.Close()
 	for _, p := range o.Read {
-		if err := allow(rules, p, readFiles); err != nil {
+		if err := rules.Allow(p, confine.ReadFiles); err != nil {
 			return err
 		}
 	}
 	for _, p := range o.Write {
-		if err := allow(rules, p, attr.HandledAccessFS&^uint64(ll.AccessFSIoctlDev)); err != nil {
+		if err := rules.Allow(p, confine.WriteFiles); err != nil {
 			return err
 		}
 	}
-	if err := ll.LandlockRestrictSelf(rules, 0); err != nil {
-		return fmt.Errorf("landlock: %w", err)
-	}
-	return nil
-}
-
-// Rights over files, by what they are for.
-const (
-	readFiles = uint64(ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir)
-	fileOnly  = uint64(ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate)
-)
-
-// handledFiles are all rights over files that a version of Landlock knows, from the third on.
-func handledFiles(abi int) uint64 {
-	rights := uint64(1<<15 - 1) // up to truncate
-	if abi >= 5 {
-		rights |= ll.AccessFSIoctlDev
-	}
-	return rights
-}
-
-// allow adds a rule for what lies at and below a path. What is not there needs none.
-func allow(rules int, path string, rights uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("landlock: %s: %w", path, err)
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return fmt.Errorf("landlock: %s: %w", path, err)
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		rights &= fileOnly
-	}
-	if err := ll.LandlockAddPathBeneathRule(rules, &ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: rights}, 0); err != nil {
-		return fmt.Errorf("landlock: %s: %w", path, err)
-	}
-	return nil
+	return rules.Restrict(false)
 }

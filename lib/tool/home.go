@@ -18,7 +18,24 @@ type privateHome struct {
 	err  error
 }
 
-func newHomeName() (string, error) {
+// MakeHomes makes a directory for the private homes of a process's commands.
+func MakeHomes() (string, error) {
+	temp, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil {
+		return "", fmt.Errorf("find the directory for temporary files: %w", err)
+	}
+	dir := filepath.Join(temp, "clawsh-home-"+rand.Text())
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make a directory for private homes: %w", err)
+	}
+	return dir, nil
+}
+
+// newHomeName names a home in a directory for them, or among the temporary files.
+func newHomeName(dir string) (string, error) {
+	if dir != "" {
+		return filepath.Join(dir, rand.Text()), nil
+	}
 	temp, err := filepath.EvalSymlinks(os.TempDir())
 	if err != nil {
 		return "", fmt.Errorf("find the directory for temporary files: %w", err)
@@ -41,14 +58,22 @@ func (h *privateHome) open() (*workspace, error) {
 
 // Scratch is a private home that the commands of a process use one after the other: each finds it empty. It spares most
 // commands the making and removing of a directory. The zero Scratch is ready; Close removes what is there.
-type Scratch struct{ home *privateHome }
+type Scratch struct {
+	// Dir is where homes are made (MakeHomes); empty is among the temporary files.
+	Dir  string
+	home *privateHome
+}
 
 // take returns the home for the next command.
 func (s *Scratch) take() (*privateHome, error) {
 	if s != nil && s.home != nil {
 		return s.home, nil
 	}
-	dir, err := newHomeName()
+	base := ""
+	if s != nil {
+		base = s.Dir
+	}
+	dir, err := newHomeName(base)
 	if err != nil {
 		return nil, err
 	}

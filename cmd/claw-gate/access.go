@@ -1,0 +1,36 @@
+package main
+
+import (
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/confine"
+)
+
+// access is the gate's row: it reads the permit's private key, sees names in the workspace, and writes the audit log. It has no
+// network and starts nothing.
+func access(_ *command.Call, cfg *config.Config) confine.Access {
+	if cfg == nil {
+		return confine.Access{}
+	}
+	return confine.Access{
+		Read: []string{cfg.KeysDir()},
+		List: []string{cfg.WorkspaceDir, cfg.Home}, // patterns are expanded; a directory is synced by opening it
+		Own:  []string{cfg.AuditPath()},
+	}
+}
+
+// looking is for commands that decide nothing: neither key nor log.
+func looking(_ *command.Call, cfg *config.Config) confine.Access {
+	if cfg == nil {
+		return confine.Access{}
+	}
+	return confine.Access{List: []string{cfg.WorkspaceDir}}
+}
+
+// making is for the command that makes the keys.
+func making(_ *command.Call, cfg *config.Config) confine.Access {
+	if cfg == nil {
+		return confine.Access{}
+	}
+	return confine.Access{Write: []string{cfg.Home}}
+}

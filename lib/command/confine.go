@@ -1,0 +1,42 @@
+package command
+
+import (
+	"path/filepath"
+
+	"clawsh/lib/confine"
+	"clawsh/lib/envelope"
+)
+
+// confine gives up what the command has no use for. Only a program that runs alone does so (Main): it is for good.
+func (p *program) confine(c Command, call *Call) error {
+	access := c.Access
+	if access == nil {
+		access = p.Access
+	}
+	if !p.alone || access == nil || c.HandOver {
+		return nil
+	}
+	cfg, err := call.load()
+	if err != nil {
+		cfg = nil
+	}
+	return call.Confine(access(call, cfg))
+}
+
+// Confine gives up everything but the access, the configuration and the trace (CLAWSH_TRACE), for good.
+func (c *Call) Confine(a confine.Access) error {
+	if paths, err := c.Paths(); err == nil {
+		a.Read = append(a.Read, paths.File)
+	}
+	if dir := c.Getenv("CLAWSH_TRACE"); dir != "" {
+		if abs, err := filepath.Abs(dir); err == nil {
+			a.Write = append(a.Write, abs, filepath.Dir(abs))
+		}
+	}
+	report, err := confine.Self(a)
+	if err != nil {
+		return envelope.Errorf(envelope.ExitSandbox, "confine.failed", "%w", err)
+	}
+	c.Log.Debug("confined", "landlock_abi", report.LandlockABI, "filter_sha256", report.Filter, "lacking", report.Lacking)
+	return nil
+}

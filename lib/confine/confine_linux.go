@@ -1,0 +1,145 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
+	"clawsh/lib/seccomp"
+)
+
+// everywhere are what every program of ours needs: time zones, and the devices that hold nothing.
+var (
+	everywhere = []string{"/usr/share/zoneinfo", "/etc/localtime", "/dev/urandom", "/proc/self", "/sys/kernel/mm/transparent_hugepage"}
+	devices    = []string{"/dev/null", "/dev/tty"} // a terminal is asked how wide it is, and what echoes
+)
+
+// MinLandlock is the first version of Landlock that keeps what is only to be read from being cut off.
+const MinLandlock = 3
+
+// Self gives up everything but the access, for all threads of this process. An error means that this kernel could have
+// enforced it and did not: the program must end then. A kernel without Landlock is no error, but reported.
+func Self(a Access) (Report, error) {
+	if err := a.make(); err != nil {
+		return Report{}, err
+	}
+	if err := ll.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return Report{}, fmt.Errorf("confine: give up new privileges: %w", err)
+	}
+	if !a.Debuggable {
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+			return Report{}, fmt.Errorf("confine: close memory: %w", err)
+		}
+	}
+	r := Report{}
+	if !a.Stages {
+		if err := a.landlock(&r); err != nil {
+			return Report{}, fmt.Errorf("confine: %w", err)
+		}
+	}
+	p, err := filter(a).Assemble()
+	if err != nil {
+		r.Lacking = err.Error()
+		return r, nil
+	}
+	if err := p.Install(true); err != nil {
+		return Report{}, fmt.Errorf("confine: %w", err)
+	}
+	r.Filter = p.Hash()
+	return r, nil
+}
+
+// make makes the files that are the program's own: once it is confined, only files that are there can be opened.
+func (a Access) make() error {
+	for _, f := range a.Own {
+		file, err := os.OpenFile(f, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+		switch {
+		case err == nil:
+			file.Close()
+		case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		default:
+			return fmt.Errorf("confine: make %s: %w", filepath.Base(f), err)
+		}
+	}
+	return nil
+}
+
+func (a Access) landlock(r *Report) error {
+	abi, err := ll.LandlockGetABIVersion()
+	if err != nil || abi < MinLandlock {
+		r.Lacking = "this kernel has no Landlock, or one that is too old: files are not confined"
+		return nil
+	}
+	rules, err := NewRules(abi)
+	if err != nil {
+		return err
+	}
+	defer rules.Close()
+	for _, g := range []struct {
+		paths  []string
+		rights uint64
+	}{{everywhere, ReadFiles &^ ll.AccessFSExecute}, {devices, WriteFiles&^ll.AccessFSExecute | rules.talk()}, {a.Read, ReadFiles &^ ll.AccessFSExecute}, {a.List, ll.AccessFSReadDir},
+		{a.Own, WriteFiles &^ ll.AccessFSExecute}, {a.Write, WriteFiles &^ ll.AccessFSExecute}, {a.Names, ll.AccessFSMakeReg | ll.AccessFSRemoveFile | ll.AccessFSReadDir}} {
+		for _, p := range g.paths {
+			if err := rules.Allow(p, g.rights); err != nil {
+				return err
+			}
+		}
+	}
+	if a.Exec {
+		if err := rules.Allow("/", ll.AccessFSExecute|ll.AccessFSReadFile|ll.AccessFSReadDir); err != nil {
+			return err
+		}
+	}
+	if a.Network {
+		if err := rules.Connect(a.Connect); err != nil {
+			return err
+		}
+	}
+	r.LandlockABI = abi
+	return rules.Restrict(true)
+}
+
+// hazards are system calls that no program of ours has a use for.
+var hazards = []uintptr{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
+	unix.SYS_USERFAULTFD, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
+	unix.SYS_DELETE_MODULE, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT,
+	unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SYSLOG,
+	unix.SYS_VHANGUP, unix.SYS_FANOTIFY_INIT, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_NFSSERVCTL, unix.SYS_MEMFD_SECRET}
+
+// builders are system calls that only claw-exec's sandbox has a use for.
+var builders = []uintptr{unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN,
+	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS, unix.SYS_UNSHARE, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME}
+
+const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// filter is the seccomp filter for an access.
+func filter(a Access) seccomp.Filter {
+	deny := seccomp.Errno(uint16(unix.EPERM))
+	arg := func(i int, op seccomp.Op, v uint32) []seccomp.Arg { return []seccomp.Arg{{Index: i, Op: op, Value: v}} }
+	rules := []seccomp.Rule{{Syscalls: hazards, Action: deny},
+		{Syscalls: []uintptr{unix.SYS_IOCTL}, Args: arg(1, seccomp.Equal, unix.TIOCSTI), Action: deny},
+		{Syscalls: []uintptr{unix.SYS_IOCTL}, Args: arg(1, seccomp.Equal, 0x541C), Action: deny}} // TIOCLINUX
+	if a.Stages {
+		return seccomp.Filter{Default: seccomp.Allow, Rules: rules}
+	}
+	rules = append(rules, seccomp.Rule{Syscalls: builders, Action: deny},
+		seccomp.Rule{Syscalls: []uintptr{unix.SYS_CLONE3}, Action: seccomp.Errno(uint16(unix.ENOSYS))},
+		seccomp.Rule{Syscalls: []uintptr{unix.SYS_CLONE}, Args: arg(0, seccomp.MaskSet, newNamespace), Action: deny})
+	if !a.Exec {
+		rules = append(rules, seccomp.Rule{Syscalls: []uintptr{unix.SYS_EXECVE, unix.SYS_EXECVEAT}, Action: deny})
+	}
+	none := seccomp.Errno(uint16(unix.EAFNOSUPPORT))
+	if a.Network {
+		rules = append(rules, seccomp.Rule{Syscalls: []uintptr{unix.SYS_SOCKET}, Args: arg(0, seccomp.Equal, unix.AF_INET), Action: seccomp.Allow},
+			seccomp.Rule{Syscalls: []uintptr{unix.SYS_SOCKET}, Args: arg(0, seccomp.Equal, unix.AF_INET6), Action: seccomp.Allow})
+	}
+	rules = append(rules, seccomp.Rule{Syscalls: []uintptr{unix.SYS_SOCKET}, Action: none})
+	return seccomp.Filter{Default: seccomp.Allow, Rules: rules}
+}

@@ -1,0 +1,252 @@
+// Package inside tries, from inside a program's confinement, what its row of the design forbids (DESIGN §5). The tests of the
+// programs run it: each in a process of its own, which confines itself with the program's own rule.
+package inside
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/confine"
+)
+
+// variable tells a process of the test that it is the one to try.
+const variable = "CLAWSH_INSIDE"
+
+// threads is how many threads try: what holds for one alone is no confinement.
+const threads = 16
+
+// places are where there is something to try.
+type places struct{ home, workspace, outside, listener string }
+
+// attempts are what is tried, by name. Nil means that it was possible.
+var attempts = map[string]func(p places) error{
+	"read a file outside":          func(p places) error { return read(p.outside + "/file") },
+	"write a file outside":         func(p places) error { return write(p.outside + "/file") },
+	"make a file outside":          func(p places) error { return create(p.outside) },
+	"list a directory outside":     func(p places) error { _, err := os.ReadDir(p.outside); return err },
+	"read the workspace":           func(p places) error { return read(p.workspace + "/file") },
+	"list the workspace":           func(p places) error { _, err := os.ReadDir(p.workspace); return err },
+	"write the workspace":          func(p places) error { return write(p.workspace + "/file") },
+	"make a file in the workspace": func(p places) error { return create(p.workspace) },
+	"read the private key":         func(p places) error { return read(p.home + "/keys/permit.key") },
+	"write the private key":        func(p places) error { return write(p.home + "/keys/permit.key") },
+	"read the public key":          func(p places) error { return read(p.home + "/keys/permit.pub") },
+	"read the configuration":       func(p places) error { return read(p.home + "/config.toml") },
+	"write the configuration":      func(p places) error { return write(p.home + "/config.toml") },
+	"read the audit log":           func(p places) error { return read(p.home + "/audit.jsonl") },
+	"write the audit log":          func(p places) error { return write(p.home + "/audit.jsonl") },
+	"read the receipts":            func(p places) error { return read(p.home + "/tool_receipts.log") },
+	"write the receipts":           func(p places) error { return write(p.home + "/tool_receipts.log") },
+	"read the memory":              func(p places) error { return read(p.home + "/memory.sqlite") },
+	"write the memory":             func(p places) error { return write(p.home + "/memory.sqlite") },
+	"write a session":              func(p places) error { return create(p.home + "/agents") },
+	"use up permits":               func(p places) error { return write(p.home + "/permits.used") },
+	"make an internet socket":      func(places) error { return socket(unix.AF_INET, unix.SOCK_STREAM) },
+	"make a local socket":          func(places) error { return socket(unix.AF_UNIX, unix.SOCK_STREAM) },
+	"make a netlink socket":        func(places) error { return socket(unix.AF_NETLINK, unix.SOCK_RAW) },
+	"connect to any port": func(p places) error {
+		c, err := net.Dial("tcp4", p.listener)
+		if err == nil {
+			c.Close()
+		}
+		return err
+	},
+	"start a program":      func(places) error { return exec.Command("/bin/true").Run() },
+	"trace its parent":     func(places) error { return unix.PtraceAttach(os.Getppid()) },
+	"make a namespace":     func(places) error { return unix.Unshare(unix.CLONE_NEWUSER) },
+	"mount":                func(p places) error { return unix.Mount(p.outside, p.outside, "", unix.MS_BIND, "") },
+	"load a kernel filter": func(places) error { _, _, e := unix.Syscall(unix.SYS_BPF, 0, 0, 0); return allowedUnless(e) },
+	"use the key ring":     func(places) error { _, _, e := unix.Syscall(unix.SYS_KEYCTL, 0, 0, 0); return allowedUnless(e) },
+	"signal its parent":    func(places) error { return unix.Kill(os.Getppid(), 0) },
+}
+
+func allowedUnless(e syscall.Errno) error {
+	if e == unix.EPERM || e == unix.ENOSYS || e == unix.EACCES {
+		return e
+	}
+	return nil
+}
+
+func read(path string) error {
+	f, err := os.Open(path)
+	if err == nil {
+		f.Close()
+	}
+	return err
+}
+
+func write(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		f.Close()
+	}
+	return err
+}
+
+func create(dir string) error {
+	f, err := os.CreateTemp(dir, "inside-")
+	if err == nil {
+		f.Close()
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+func socket(family, kind int) error {
+	fd, err := unix.Socket(family, kind, 0)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err
+}
+
+// Main takes the place of a test's own main function: in the process that tries it confines itself by the row, tries
+// everything, and ends.
+func Main(m *testing.M, row command.Access) {
+	spec := os.Getenv(variable)
+	if spec == "" {
+		os.Exit(m.Run())
+	}
+	part := strings.Split(spec, "|")
+	p := places{part[0], part[1], part[2], part[3]}
+	call := &command.Call{Getenv: os.Getenv, Environ: os.Environ()}
+	paths, err := config.Locate("", os.Getenv)
+	if err != nil {
+		fail(err)
+	}
+	cfg, err := config.Load(paths)
+	if err != nil {
+		fail(err)
+	}
+	a := row(call, cfg)
+	a.Read = append(a.Read, paths.File)
+	report, err := confine.Self(a)
+	if err != nil {
+		fail(err)
+	}
+	if report.Lacking != "" {
+		fmt.Println("lacking: " + report.Lacking)
+	}
+	for name, try := range attempts {
+		if possible(p, try) {
+			fmt.Println("possible: " + name)
+		}
+	}
+	os.Exit(0)
+}
+
+func fail(err error) {
+	fmt.Println("error:", err)
+	os.Exit(1)
+}
+
+// possible tells whether any of many threads could do it.
+func possible(p places, try func(places) error) bool {
+	var some sync.Map
+	var wg sync.WaitGroup
+	for range threads {
+		wg.Go(func() {
+			runtime.LockOSThread()
+			if try(p) == nil {
+				some.Store(true, true)
+			}
+		})
+	}
+	wg.Wait()
+	_, ok := some.Load(true)
+	return ok
+}
+
+// Check runs a process that confines itself, and holds what it could do against what its row keeps, word for word. Outside,
+// all of it is possible.
+func Check(t *testing.T, keeps ...string) {
+	t.Helper()
+	got := run(t)
+	for _, g := range got {
+		if !slices.Contains(keeps, g) {
+			t.Errorf("from inside it is possible to: %s", g)
+		}
+	}
+	for _, k := range keeps {
+		if !slices.Contains(got, k) {
+			t.Errorf("from inside it is not possible to: %s", k)
+		}
+	}
+}
+
+// CheckNot is Check for a row that keeps most: it names what must not be possible.
+func CheckNot(t *testing.T, never ...string) {
+	t.Helper()
+	got := run(t)
+	for _, n := range never {
+		if slices.Contains(got, n) {
+			t.Errorf("from inside it is possible to: %s", n)
+		}
+	}
+	if !slices.Contains(got, "start a program") {
+		t.Error("from inside it is not possible to start a program")
+	}
+}
+
+// run starts the process that tries, and returns what was possible.
+func run(t *testing.T) []string {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := places{home: home + "/.clawsh", workspace: home + "/w", outside: home + "/outside"}
+	for _, d := range []string{p.home + "/keys", p.home + "/agents/default/sessions", p.workspace, p.outside} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{p.home + "/config.toml": "workspace_dir = \"" + p.workspace + "\"\n", p.outside + "/file": "x", p.workspace + "/file": "x", p.home + "/keys/permit.key": "x",
+		p.home + "/keys/permit.pub": "x", p.home + "/audit.jsonl": "", p.home + "/tool_receipts.log": "", p.home + "/memory.sqlite": "x", p.home + "/permits.used": ""} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p.listener = l.Addr().String()
+	for _, name := range []string{"read a file outside", "write a file outside", "make a file outside", "read the private key", "connect to any port", "start a program", "make an internet socket", "write the memory"} {
+		if err := attempts[name](p); err != nil {
+			t.Fatalf("%s is not possible outside either: %v", name, err)
+		}
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = []string{variable + "=" + strings.Join([]string{p.home, p.workspace, p.outside, p.listener}, "|"), "HOME=" + home, "CLAWSH_HOME=" + p.home, "PATH=/usr/bin:/bin"}
+	cmd.Dir = p.outside
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, exec.ErrNotFound) || err != nil {
+		t.Skipf("the process could not confine itself here (a build with cgo cannot): %v\n%s", err, out)
+	}
+	if strings.Contains(string(out), "lacking:") {
+		t.Skipf("not everything can be enforced here: %s", out)
+	}
+	var got []string
+	for line := range strings.Lines(string(out)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "possible: "); ok {
+			got = append(got, name)
+		}
+	}
+	return got
+}

@@ -65,10 +65,16 @@ var attempts = map[string]func(p places) error{
 		}
 		return err
 	},
-	"start a program":      func(places) error { return exec.Command("/bin/true").Run() },
-	"trace its parent":     func(places) error { return unix.PtraceAttach(os.Getppid()) },
-	"make a namespace":     func(places) error { return unix.Unshare(unix.CLONE_NEWUSER) },
-	"mount":                func(p places) error { return unix.Mount(p.outside, p.outside, "", unix.MS_BIND, "") },
+	"start a program":  func(places) error { return exec.Command("/bin/true").Run() },
+	"trace its parent": func(places) error { return unix.PtraceAttach(os.Getppid()) },
+	"make a namespace": func(places) error { return unix.Unshare(unix.CLONE_NEWUSER) },
+	"mount": func(p places) error {
+		err := unix.Mount(p.outside, p.outside, "", unix.MS_BIND, "")
+		if err == nil {
+			unix.Unmount(p.outside, unix.MNT_DETACH)
+		}
+		return err
+	},
 	"load a kernel filter": func(places) error { _, _, e := unix.Syscall(unix.SYS_BPF, 0, 0, 0); return allowedUnless(e) },
 	"use the key ring":     func(places) error { _, _, e := unix.Syscall(unix.SYS_KEYCTL, 0, 0, 0); return allowedUnless(e) },
 	"signal its parent":    func(places) error { return unix.Kill(os.Getppid(), 0) },

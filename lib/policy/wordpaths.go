@@ -9,24 +9,6 @@ import (
 // maxCluster is how many letters of an option are tried as the place where its value begins.
 const maxCluster = 32
 
-// arguments judges every literal word of a command that could be a path, relative to a directory: the words themselves, and
-// what stands behind the = or the letters of an option.
-func (p *Policy) arguments(dir string, c command) finding {
-	verdict, seen := finding{}, map[string]bool{}
-	for i, w := range c.words {
-		if i == 0 || !c.literal[i] || seen[w] {
-			continue
-		}
-		seen[w] = true
-		for _, candidate := range candidates(w) {
-			if verdict = stricter(verdict, onlyBlocked(p.word(dir, candidate, reading))); verdict.blocked {
-				return verdict
-			}
-		}
-	}
-	return verdict
-}
-
 // candidates are the paths that a word may mean to a program. Which letters of a short option are options too, and where its
 // value begins, only the program knows: each place is tried.
 func candidates(word string) []string {

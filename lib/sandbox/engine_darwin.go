@@ -51,3 +51,23 @@ func (seatbelt) run(ctx context.Context, place Place, limits Limits, p Program, 
 	}
 	return Exit{Code: code}, err
 }
+
+// seatbeltView is what of a place a profile is about.
+func seatbeltView(p Place) ([]mount, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	var m []mount
+	for _, r := range p.Read {
+		m = append(m, mount{Kind: mountRead, Target: r})
+	}
+	own, err := workspace(p)
+	if err != nil {
+		return nil, err
+	}
+	m = append(m, own...)
+	if p.Home != "" {
+		m = append(m, mount{Kind: mountWrite, Source: p.Home, Target: p.Home})
+	}
+	return append(m, covers(m, p.Hidden)...), nil
+}

@@ -54,23 +54,3 @@ func seatbeltString(path string) (string, error) {
 	}
 	return `"` + path + `"`, nil
 }
-
-// seatbeltView is what of a place a profile is about.
-func seatbeltView(p Place) ([]mount, error) {
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	var m []mount
-	for _, r := range p.Read {
-		m = append(m, mount{Kind: mountRead, Target: r})
-	}
-	own, err := workspace(p)
-	if err != nil {
-		return nil, err
-	}
-	m = append(m, own...)
-	if p.Home != "" {
-		m = append(m, mount{Kind: mountWrite, Source: p.Home, Target: p.Home})
-	}
-	return append(m, covers(m, p.Hidden)...), nil
-}

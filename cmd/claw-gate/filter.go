@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"clawsh/lib/command"
@@ -25,6 +26,8 @@ type gate struct {
 	policy *policy.Policy
 	signer *permit.Signer
 	audit  *durable.Log
+	// session are the calls that were allowed for the rest of it (sessionKey).
+	session map[string]bool
 }
 
 func filter() command.Command {
@@ -49,7 +52,7 @@ func openGate(c *command.Call) (*gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &gate{call: c, config: cfg}
+	g := &gate{call: c, config: cfg, session: map[string]bool{}}
 	if g.policy, err = policy.New(cfg, policy.OS{}); err != nil {
 		return nil, err
 	}
@@ -135,18 +138,33 @@ func (g *gate) ask(ctx context.Context, call record.ToolCall, v record.Verdict) 
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(g.config.Limits.ApprovalTimeoutS*float64(time.Second)))
 	defer cancel()
 	defer watchEstop(ctx, g.config.Home, cancel)()
-	yes, err := terminal.Confirm(ctx, prompt(call, v))
+	key := sessionKey(call, v)
+	if g.session[key] {
+		v.Approval, v.Decision = record.ApprovalSession, record.Allow
+		return v
+	}
+	answer, err := terminal.Choose(ctx, prompt(call, v))
+	forever := answer == "s" || answer == "session"
 	switch {
 	case errors.Is(err, terminal.ErrNoTerminal):
 		v.Approval, v.Reason = record.ApprovalUnavailable, v.Reason+"; needs approval and there is no terminal to ask on"
 	case err != nil:
 		v.Approval, v.Reason = record.ApprovalUnavailable, fmt.Sprintf("%s; needs approval and got none: %v", v.Reason, err)
-	case yes:
+	case forever, answer == "y", answer == "yes":
 		v.Approval, v.Decision = record.ApprovalGranted, record.Allow
+		if forever {
+			g.session[key] = true
+		}
 	default:
 		v.Approval, v.Reason = record.ApprovalRefused, v.Reason+"; refused by the operator"
 	}
 	return v
+}
+
+// sessionKey is what a yes for the session is a yes to: these very bytes, in this conversation, under this policy. A session
+// is the life of this process: a conversation on the terminal has one gate.
+func sessionKey(call record.ToolCall, v record.Verdict) string {
+	return strings.Join([]string{call.ConversationID, call.Tool, record.HashBytes(call.Args), v.Risk, v.PolicyHash}, "\x00")
 }
 
 // watchEstop cancels a question when the emergency stop is pulled. The function that it returns ends the watch.
@@ -171,10 +189,17 @@ func watchEstop(ctx context.Context, home string, cancel context.CancelFunc) fun
 	return func() { close(done) }
 }
 
+// longArgs is how many bytes of arguments may push the head of the question off the screen: then it is told again.
+const longArgs = 1500
+
 // prompt shows the whole call, every byte of it visible. The arguments are JSON, in which a backslash is an escape already.
 func prompt(call record.ToolCall, v record.Verdict) string {
-	return fmt.Sprintf("\nTool request:\n  tool: %s\n  risk: %s\n  reason: %s\n  args: %s\nApprove? [y/N] ",
+	text := fmt.Sprintf("\nTool request:\n  tool: %s\n  risk: %s\n  reason: %s\n  args: %s\n",
 		terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason), terminal.Sanitize(string(call.Args)))
+	if len(call.Args) > longArgs {
+		text += fmt.Sprintf("  (those were %d bytes of arguments for %s, risk %s: %s)\n", len(call.Args), terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason))
+	}
+	return text + "  y: yes, once   s: yes, to exactly this call for the rest of the session   anything else: no\nApprove? [y/N] "
 }
 
 // report logs the verdict.

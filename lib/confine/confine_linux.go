@@ -16,7 +16,7 @@ import (
 
 // everywhere are what every program of ours needs: time zones, and the devices that hold nothing.
 var (
-	everywhere = []string{"/usr/share/zoneinfo", "/etc/localtime", "/dev/urandom", "/proc/self", "/sys/kernel/mm/transparent_hugepage"}
+	everywhere = []string{"/usr/share/zoneinfo", "/etc/localtime", "/dev/urandom", "/proc/self", "/dev/pts", "/sys/kernel/mm/transparent_hugepage"}
 	devices    = []string{"/dev/null", "/dev/tty"} // a terminal is asked how wide it is, and what echoes
 )
 

@@ -119,6 +119,7 @@ const (
 
 	ApprovalNotRequired = "not_required"
 	ApprovalGranted     = "granted"
+	ApprovalSession     = "session" // granted before, for exactly this call and the rest of the session
 	ApprovalRefused     = "refused"
 	ApprovalUnavailable = "unavailable"
 )

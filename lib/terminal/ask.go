@@ -23,12 +23,18 @@ const maxConfirmBytes = 64
 // another process on the same terminal is waited for. An end of ctx ends the question, and its cause is the error then;
 // ErrNoTerminal says that nobody could be asked.
 func Confirm(ctx context.Context, prompt string) (bool, error) {
+	answer, err := Choose(ctx, prompt)
+	return answer == "y" || answer == "yes", err
+}
+
+// Choose is Confirm for a question with more answers than yes: it returns the line, in lower case and without blanks around
+// it. It is empty for an empty line, and for letters without a newline before the end of input.
+func Choose(ctx context.Context, prompt string) (string, error) {
 	answer, whole, err := ask(ctx, prompt, maxConfirmBytes)
 	if err != nil || !whole {
-		return false, err
+		return "", err
 	}
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes", nil
+	return strings.ToLower(strings.TrimSpace(answer)), nil
 }
 
 // AskLine asks for one line of at most maxBytes bytes on /dev/tty, in all else as Confirm, and returns it without its

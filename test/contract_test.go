@@ -68,7 +68,7 @@ var good = map[string][]string{
 // filters write records, not an answer: for them the contract is about wrong usage only, and their streams are tested by
 // the scripts.
 var filters = map[string]bool{"claw-llm": true, "claw-gate": true, "claw-gate check": true, "claw-exec": true, "claw-receipt": true,
-	"claw-mem": true, "claw-loop": true}
+	"claw-mem": true, "claw-mem export": true, "claw-loop": true}
 
 // home is a scratch home with one turn behind it.
 type home struct {

@@ -11,6 +11,6 @@ func main() {
 		Long: `Reads records on standard input. user, response, tool_result and final records are stored in the memory database
 and mirrored to agents/ID/sessions, and passed on once they are durable; other records pass through unchanged.`,
 		Access:   access,
-		Commands: []command.Command{filter(), initialise(), list(), search(), show(), clearAll(), contextCommand()},
+		Commands: []command.Command{filter(), initialise(), list(), search(), show(), clearAll(), contextCommand(), export()},
 	})
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/policy"
 )
 
 type validResult struct {
@@ -44,8 +46,21 @@ func configValidate() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			return validResult{File: p.File, Found: cfg.Found(), Problems: []config.Problem{}}, nil
+			return checked(p.File, cfg)
 		}}
+}
+
+// checked holds the rules to their examples, the user's own and the built-in ones.
+func checked(file string, cfg *config.Config) (command.Result, error) {
+	r := validResult{File: file, Found: cfg.Found(), Problems: []config.Problem{}}
+	err := errors.Join(policy.CheckRules(cfg, policy.OS{}), policy.CheckPrograms())
+	if err == nil {
+		return r, nil
+	}
+	for line := range strings.Lines(err.Error()) {
+		r.Problems = append(r.Problems, config.Problem{Line: 1, Column: 1, Key: "security.rules", Message: strings.TrimPrefix(strings.TrimSpace(line), "security.rules: ")})
+	}
+	return r, &config.Problems{File: file, List: r.Problems}
 }
 
 type showResult struct {

@@ -42,6 +42,7 @@ type Security struct {
 	AllowedDomains    []string `toml:"allowed_domains"`
 	AuditLog          bool     `toml:"audit_log"`
 	Sandbox           string   `toml:"sandbox"` // auto, or an engine by its name, or off
+	Rules             []Rule   `toml:"rules,omitempty"`
 }
 
 // Provider is one table of [providers.models].

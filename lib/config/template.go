@@ -34,6 +34,16 @@ audit_log = true
 # bubblewrap, or nothing runs. Weaker ones have to be named: landlock, container, seatbelt (macOS), off. See: clawsh policy
 sandbox = "auto"
 
+# Rules of your own, over the call and what the built-in rules found. deny beats ask beats allow; allow is for what would be
+# asked only, and nothing beats a block rule. The examples are checked by: clawsh config validate
+# [[security.rules]]
+# name = "no-secrets-file"
+# when = '.tool == "file_read" and (.args.path | endswith(".env"))'
+# decide = "deny"
+# reason = "environment files hold keys"
+# match = ['{"tool":"file_read","args":{"path":"app/.env"}}']
+# not_match = ['{"tool":"file_read","args":{"path":"README.md"}}']
+
 [sandbox]
 layout = "open"                          # or staged: input/ read-only, data/ scratch, output/ for deliverables
 read = []                                # what programs may read beside the system and the workspace

@@ -49,6 +49,7 @@ func (v *validator) check(f *file, c *Config) {
 	v.places(f, c)
 	v.security(&c.Security)
 	v.sandbox(&c.Sandbox, c.Security.Sandbox)
+	v.rules(c.Security.Rules)
 	v.providers(c)
 	v.agents(c)
 	v.limits(&c.Limits)
@@ -61,11 +62,12 @@ func (v *validator) check(f *file, c *Config) {
 
 // schema are the keys there are, with * for a name of the user's choice.
 var schema = func() []string {
-	keys := []string{"workspace_dir", "default_provider", "default_model", "default_agent", "security", "sandbox", "limits", "channels", "channels.cli",
+	keys := []string{"workspace_dir", "default_provider", "default_model", "default_agent", "security", "security.rules", "sandbox", "limits", "channels", "channels.cli",
 		"memory", "receipts", "agents", "agents.*", "providers", "providers.models", "providers.models.*"}
 	for table, names := range map[string]string{
 		"security":           "autonomy workspace_only forbidden_paths forbidden_commands allowed_commands allowed_domains audit_log sandbox",
 		"sandbox":            sandboxKeys,
+		"security.rules":     ruleKeys,
 		"limits":             "max_tool_rounds max_response_bytes max_output_bytes max_file_bytes context_messages tool_timeout_s shell_timeout_s http_timeout_s turn_timeout_s approval_timeout_s",
 		"channels.cli":       "enabled tools_allow",
 		"memory":             "backend path",

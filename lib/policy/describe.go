@@ -5,22 +5,24 @@ import (
 	"io"
 	"strings"
 
+	"clawsh/lib/config"
 	"clawsh/lib/terminal"
 )
 
 // Description is the policy for people and programs.
 type Description struct {
-	Autonomy          string   `json:"autonomy"`
-	Workspace         string   `json:"workspace"`
-	WorkspaceOnly     bool     `json:"workspace_only"`
-	ForbiddenPaths    []string `json:"forbidden_paths"`
-	ForbiddenCommands []string `json:"forbidden_commands"`
-	AllowedCommands   []string `json:"allowed_commands"`
-	AllowedDomains    []string `json:"allowed_domains"`
-	Tools             []string `json:"tools"`
-	Sandbox           string   `json:"sandbox"`
-	Layout            string   `json:"layout"`
-	PolicyHash        string   `json:"policy_hash,omitzero"`
+	Autonomy          string        `json:"autonomy"`
+	Workspace         string        `json:"workspace"`
+	WorkspaceOnly     bool          `json:"workspace_only"`
+	ForbiddenPaths    []string      `json:"forbidden_paths"`
+	ForbiddenCommands []string      `json:"forbidden_commands"`
+	AllowedCommands   []string      `json:"allowed_commands"`
+	AllowedDomains    []string      `json:"allowed_domains"`
+	Tools             []string      `json:"tools"`
+	Sandbox           string        `json:"sandbox"`
+	Layout            string        `json:"layout"`
+	Rules             []config.Rule `json:"rules"`
+	PolicyHash        string        `json:"policy_hash,omitzero"`
 }
 
 // Describe returns the policy in force.
@@ -32,9 +34,13 @@ func (p *Policy) Describe() Description {
 
 // describe is the description that the hash is over.
 func (p *Policy) describe() Description {
+	own := []config.Rule{}
+	for _, r := range p.rules {
+		own = append(own, r.Rule)
+	}
 	return Description{Autonomy: p.autonomy, Workspace: p.root, WorkspaceOnly: p.workspaceOnly, ForbiddenPaths: list(p.forbidden),
 		ForbiddenCommands: list(p.never), AllowedCommands: list(p.commands), AllowedDomains: list(p.domains), Tools: list(p.tools),
-		Sandbox: p.sandbox, Layout: map[bool]string{false: "open", true: "staged"}[p.staged]}
+		Sandbox: p.sandbox, Layout: map[bool]string{false: "open", true: "staged"}[p.staged], Rules: own}
 }
 
 func list(s []string) []string {
@@ -42,6 +48,17 @@ func list(s []string) []string {
 		return []string{}
 	}
 	return s
+}
+
+func ownRules(rules []config.Rule) string {
+	if len(rules) == 0 {
+		return "none"
+	}
+	var out []string
+	for _, r := range rules {
+		out = append(out, r.Name+" ("+r.Decide+")")
+	}
+	return strings.Join(out, " ")
 }
 
 // sandboxEffect says in words what a mode of the sandbox means.
@@ -69,7 +86,7 @@ func (d Description) WriteText(w io.Writer) error {
 		{"autonomy", d.Autonomy + ": " + effect}, {"workspace", d.Workspace + ": " + boundary},
 		{"forbidden paths", strings.Join(d.ForbiddenPaths, " ")}, {"forbidden commands", strings.Join(d.ForbiddenCommands, " ")},
 		{"allowed commands", strings.Join(d.AllowedCommands, " ")}, {"allowed domains", strings.Join(d.AllowedDomains, " ")},
-		{"tools", strings.Join(d.Tools, " ")}, {"sandbox", d.Sandbox + ": " + sandboxEffect(d.Sandbox)}, {"policy hash", d.PolicyHash}} {
+		{"tools", strings.Join(d.Tools, " ")}, {"sandbox", d.Sandbox + ": " + sandboxEffect(d.Sandbox)}, {"own rules", ownRules(d.Rules)}, {"policy hash", d.PolicyHash}} {
 		if _, err := fmt.Fprintf(w, "%-19s %s\n", row[0], terminal.Escape(row[1])); err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@
 //	command.harmless    exactly pwd                                                         low
 //	command.unlisted    a command is not on the allowlist                                   high
 //	shell.construct     more than simple commands with literal words                        high
+//	rule.NAME           a rule of the configuration (security.rules)                        as it says, never past a block rule
 //	autonomy.readonly   anything above low risk, at that level                              denied
 //	command.forbidden   a forbidden command, anywhere in the script                         blocked
 //	shell.destructive   a destructive pattern, anywhere in the script                       blocked
@@ -43,6 +44,7 @@ import (
 	"syscall"
 
 	"clawsh/lib/config"
+	"clawsh/lib/envelope"
 	"clawsh/lib/record"
 )
 
@@ -110,6 +112,7 @@ type Policy struct {
 	tools         []string
 	sandbox       string // its mode
 	staged        bool   // the workspace's layout
+	rules         []rule // the user's own
 	fs            Resolver
 	hash          func() string
 }
@@ -128,6 +131,10 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 		}
 	}
 	p.hash = sync.OnceValue(p.compute)
+	var err error
+	if p.rules, err = compileRules(cfg.Security.Rules); err != nil {
+		return nil, envelope.Errorf(envelope.ExitConfig, "config.invalid", "%w", err).WithHint("clawsh config validate says more")
+	}
 	return p, nil
 }
 
@@ -209,8 +216,10 @@ func stricter(a, b finding) finding {
 	return a
 }
 
-// Decide gives the verdict about a call.
-func (p *Policy) Decide(c Call) Verdict {
+// Decide gives the verdict about a call: that of the built-in rules, and then that of the user's own.
+func (p *Policy) Decide(c Call) Verdict { return p.own(c, p.builtin(c)) }
+
+func (p *Policy) builtin(c Call) Verdict {
 	if !slices.Contains(p.tools, c.Tool) {
 		return Verdict{Deny, record.RiskHigh, "tool.not_allowed", fmt.Sprintf("the tool %+q is not permitted", bounded(c.Tool))}
 	}

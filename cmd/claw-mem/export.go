@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/memory"
+	"clawsh/lib/record"
+)
+
+func export() command.Command {
+	var o memory.ExportOptions
+	return command.Command{Name: "export", Envelope: "memory export", Filter: true, Summary: "write what is stored as records, a line each, in their order",
+		Long: `Writes user, response, tool_result and final records as they are stored, the oldest first. Providers' payloads and
+permits are not stored. Times are RFC 3339; since is included, until is not.`,
+		Example: "claw-mem export | claw-gate check --summary",
+		Flags: func(f *pflag.FlagSet) {
+			f.StringVar(&o.Conversation, "conversation", "", "only the conversation `ID`")
+			f.StringVar(&o.Since, "since", "", "only records from `TIME` on")
+			f.StringVar(&o.Until, "until", "", "only records before `TIME`")
+		},
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			for _, t := range []*string{&o.Since, &o.Until} {
+				if err := normalTime(t); err != nil {
+					return nil, err
+				}
+			}
+			w := bufio.NewWriter(c.Stdout)
+			err := reading(c, func(_ *config.Config, s *memory.Store) error {
+				return s.Export(o, func(line []byte) error {
+					if ctx.Err() != nil {
+						return context.Cause(ctx)
+					}
+					w.Write(line)
+					return w.WriteByte('\n')
+				})
+			})
+			if err == nil {
+				err = w.Flush()
+			}
+			if errors.Is(err, syscall.EPIPE) {
+				err = nil // who reads has enough
+			}
+			return command.Records(), err
+		}}
+}
+
+// normalTime brings a time into the form in which times are stored.
+func normalTime(text *string) error {
+	if *text == "" {
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339, *text)
+	if err != nil {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "%q is no time: want RFC 3339, such as 2026-05-12T14:00:00Z", *text)
+	}
+	*text = t.UTC().Format(record.TimeFormat)
+	return nil
+}

@@ -1,0 +1,175 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/itchyny/gojq"
+
+	"clawsh/lib/config"
+	"clawsh/lib/record"
+)
+
+// Bounds of one rule: its own time, and what it may say. Calls are bounded themselves; a rule is written by who owns the
+// configuration, so that its memory is bounded by its time alone.
+const (
+	ruleTime    = 100 * time.Millisecond
+	ruleResults = 2
+)
+
+// rule is one of the user's own, compiled.
+type rule struct {
+	config.Rule
+	code *gojq.Code
+}
+
+// compileRules compiles the user's rules. They see neither the environment nor files nor other input: only the call.
+func compileRules(rules []config.Rule) ([]rule, error) {
+	var out []rule
+	var errs []error
+	for _, r := range rules {
+		q, err := gojq.Parse(r.When)
+		var code *gojq.Code
+		if err == nil {
+			code, err = gojq.Compile(q)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("security.rules: %s: when: %v", r.Name, err))
+			continue
+		}
+		out = append(out, rule{r, code})
+	}
+	return out, errors.Join(errs...)
+}
+
+// CheckRules compiles a configuration's rules and holds each to its examples: calls as JSON, with tool and args. It returns
+// everything that is wrong.
+func CheckRules(cfg *config.Config, resolver Resolver) error {
+	rules, err := compileRules(cfg.Security.Rules)
+	errs := []error{err}
+	plain := *cfg
+	plain.Security.Rules = nil
+	p, err := New(&plain, resolver)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		for _, want := range []bool{true, false} {
+			examples, key := r.Match, "match"
+			if !want {
+				examples, key = r.NotMatch, "not_match"
+			}
+			for i, example := range examples {
+				if err := p.example(r, example, want); err != nil {
+					errs = append(errs, fmt.Errorf("security.rules: %s: %s %d: %w", r.Name, key, i+1, err))
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (p *Policy) example(r rule, text string, want bool) error {
+	var call struct {
+		Tool           string     `json:"tool"`
+		Args           record.Raw `json:"args"`
+		ConversationID string     `json:"conversation_id"`
+	}
+	if err := record.Decode([]byte(text), &call); err != nil {
+		return fmt.Errorf("it is no call: %w", err)
+	}
+	if len(call.Args) == 0 {
+		call.Args = record.Raw("{}")
+	}
+	c := Call{Tool: call.Tool, Args: call.Args, ConversationID: call.ConversationID}
+	holds, err := r.holds(p.input(c, p.builtin(c)))
+	switch {
+	case err != nil:
+		return err
+	case holds && !want:
+		return errors.New("the rule holds for it")
+	case !holds && want:
+		return errors.New("the rule does not hold for it")
+	}
+	return nil
+}
+
+// input is what an expression is over.
+func (p *Policy) input(c Call, v Verdict) (map[string]any, error) {
+	args, err := record.JQValue(c.Args)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"tool": c.Tool, "args": args, "conversation_id": c.ConversationID, "risk": v.Risk, "rule": v.Rule, "reason": v.Reason,
+		"decision": v.Outcome.String(), "autonomy": p.autonomy, "workspace": p.root, "now": record.Now()}, nil
+}
+
+// holds evaluates a rule: anything but one true or false is an error.
+func (r rule) holds(input map[string]any, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), ruleTime)
+	defer cancel()
+	it := r.code.RunWithContext(ctx, input)
+	var results []any
+	for len(results) < ruleResults {
+		v, ok := it.Next()
+		if !ok {
+			break
+		}
+		if err, isErr := v.(error); isErr {
+			return false, fmt.Errorf("it cannot be evaluated: %v", err)
+		}
+		results = append(results, v)
+	}
+	if len(results) != 1 {
+		return false, errors.New("it gives no result, or more than one: want true or false")
+	}
+	holds, ok := results[0].(bool)
+	if !ok {
+		return false, errors.New("it gives neither true nor false")
+	}
+	return holds, nil
+}
+
+// own applies the user's rules to what the built-in ones decided: the strictest that holds decides. A rule that fails denies.
+func (p *Policy) own(c Call, v Verdict) Verdict {
+	if len(p.rules) == 0 {
+		return v
+	}
+	input, err := p.input(c, v)
+	best := v
+	allowed := false
+	for _, r := range p.rules {
+		holds, err := r.holds(input, err)
+		if err != nil {
+			return Verdict{Deny, v.Risk, "rule." + r.Name, fmt.Sprintf("the rule %s failed: %v", r.Name, err)}
+		}
+		if !holds {
+			continue
+		}
+		reason := r.Reason
+		if reason == "" {
+			reason = "by the rule " + r.Name
+		}
+		switch {
+		case r.Decide == "deny" && best.Outcome != Deny:
+			best = Verdict{Deny, v.Risk, "rule." + r.Name, reason}
+		case r.Decide == "ask" && best.Outcome == Allow && p.autonomy == "readonly":
+			best = Verdict{Deny, v.Risk, "rule." + r.Name, reason + ": readonly asks nobody"}
+		case r.Decide == "ask" && best.Outcome == Allow:
+			best = Verdict{Ask, v.Risk, "rule." + r.Name, reason}
+		case r.Decide == "allow" && v.Outcome == Ask && v.Risk == record.RiskMedium && !allowed:
+			allowed = true
+			if best == v {
+				best = Verdict{Allow, v.Risk, "rule." + r.Name, reason}
+			}
+		case r.Decide == "ask" && best.Outcome == Ask:
+			best = Verdict{Ask, v.Risk, "rule." + r.Name, reason}
+		}
+	}
+	return best
+}

@@ -1,0 +1,192 @@
+package test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// gaps are what engines do not promise, and say so (claw-exec sandbox): a gap that is none any more is a failure, too.
+var gaps = map[string][]string{
+	"landlock": {"files: .git/config", "files: .git/hooks", "files: move .git", "files: nested .git", "secrets: see", "temporary:", "processes: see outside"},
+}
+
+// The attack program finds nothing that it can do inside an engine but what that engine does not promise, as the user who runs
+// the tests and, if that is root, as another one too.
+func TestAttack(t *testing.T) {
+	for _, engine := range []string{"native", "bubblewrap", "landlock"} {
+		for _, uid := range uids() {
+			t.Run(engine+"/uid"+strconv.Itoa(uid), func(t *testing.T) { attack(t, engine, uid) })
+		}
+	}
+}
+
+func uids() []int {
+	if os.Getuid() == 0 {
+		return []int{0, 65534}
+	}
+	return []int{os.Getuid()}
+}
+
+// sharedDir is a directory that another user can get into.
+func sharedDir(t *testing.T, uid int) string {
+	dir, err := os.MkdirTemp("", "attack-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir, _ = filepath.EvalSymlinks(dir)
+	os.Chmod(dir, 0o755)
+	os.Chown(dir, uid, uid)
+	return dir
+}
+
+func attack(t *testing.T, engine string, uid int) {
+	dir := sharedDir(t, uid)
+	w := dir + "/w"
+	for _, d := range []string{w, w + "/.git", w + "/.git/hooks", w + "/sub", w + "/sub/.git", dir + "/home", dir + "/home/.ssh", dir + "/bin"} {
+		os.Mkdir(d, 0o755)
+		os.Chown(d, uid, uid)
+	}
+	secrets := []string{dir + "/home/.ssh/id_ed25519", dir + "/home/.netrc"}
+	for _, f := range append(slices.Clone(secrets), w+"/.git/config", w+"/sub/.git/config", dir+"/tmpfile") {
+		os.WriteFile(f, []byte("planted"), 0o644)
+		os.Chown(f, uid, uid)
+	}
+	program, launcher := dir+"/bin/attack", dir+"/bin/claw-exec"
+	build := exec.Command("go", "build", "-o", program, "./test/attack")
+	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	b, err := os.ReadFile(filepath.Join(bin, "claw-exec"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.WriteFile(launcher, b, 0o755)
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	local, err := net.Listen("unix", w+"/socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	os.Chmod(w+"/socket", 0o777)
+	abstract, err := net.Listen("unix", "@"+filepath.Base(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer abstract.Close()
+	sentinel := exec.Command("/bin/sleep", "60")
+	sentinel.SysProcAttr = credential(uid)
+	if err := sentinel.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { sentinel.Process.Kill(); sentinel.Wait() }()
+	env := []string{"CLAWSH_ATTACK=1", "ATTACK_TCP=" + tcp.Addr().String(), "ATTACK_UNIX=" + w + "/socket", "ATTACK_ABSTRACT=" + filepath.Base(dir),
+		"ATTACK_HIDDEN=" + strings.Join(secrets, ":"), "ATTACK_TMP=" + dir + "/tmpfile", "ATTACK_PID=" + strconv.Itoa(sentinel.Process.Pid), "PATH=/usr/bin:/bin"}
+	out, code := confined(t, launcher, engine, w, env, uid, program)
+	if code == 71 {
+		t.Skipf("%s cannot be set up here: %s", engine, out)
+	}
+	if code != 0 || !strings.Contains(out, "tried ") {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	var used []string
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "broken ") {
+			t.Errorf("%s: %s", engine, line)
+		}
+		name, ok := strings.CutPrefix(line, "possible ")
+		if !ok {
+			continue
+		}
+		if i := slices.IndexFunc(gaps[engine], func(g string) bool { return strings.HasPrefix(name, g) }); i >= 0 {
+			used = append(used, gaps[engine][i])
+			continue
+		}
+		t.Errorf("%s: it is possible: %s", engine, name)
+	}
+	for _, g := range gaps[engine] {
+		if !slices.Contains(used, g) && !(uid == 0 && strings.HasPrefix(g, "processes")) {
+			t.Errorf("%s: %q is no gap any more", engine, g)
+		}
+	}
+	if strings.Contains(out, "files: ") && engine != "landlock" {
+		t.Errorf("it changed files: %s", out)
+	}
+}
+
+func credential(uid int) *syscall.SysProcAttr {
+	if uid == os.Getuid() {
+		return &syscall.SysProcAttr{}
+	}
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid), NoSetGroups: false}}
+}
+
+// confined runs a program by claw-exec confine, with a secret in the environment of that one and a file open.
+func confined(t *testing.T, launcher, engine, workspace string, env []string, uid int, argv ...string) (string, int) {
+	t.Helper()
+	spec := `{"engine":"` + engine + `","workspace":"` + workspace + `","timeout_s":60,"read":["` + filepath.Dir(argv[0]) + `"],"env":["` + strings.Join(env, `","`) + `"],` +
+		`"limits":{"memory_bytes":268435456,"processes":64,"open_files":256,"cpus":1,"cpu_s":20,"file_bytes":67108864,"tmp_bytes":16777216}}`
+	cmd := exec.Command(launcher, append([]string{"confine", spec, "--"}, argv...)...)
+	cmd.Env = []string{"PLANTED=planted-" + "value", "HOME=" + filepath.Dir(workspace) + "/home", "PATH=/usr/bin:/bin"}
+	cmd.SysProcAttr = credential(uid)
+	leak, err := os.Open("/etc/hostname")
+	if err == nil {
+		defer leak.Close()
+		cmd.ExtraFiles = []*os.File{leak}
+	}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// It refuses to attack a machine that nothing protects.
+func TestAttackRunsInTheSandboxOnly(t *testing.T) {
+	cmd := exec.Command("go", "run", "./test/attack")
+	cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0", "CLAWSH_ATTACK=1")
+	if out, err := cmd.CombinedOutput(); err == nil || strings.Contains(string(out), "possible") {
+		t.Errorf("it ran: %s", out)
+	}
+}
+
+// Memory that several processes could share counts like any other, and output without end is ended with the time.
+func TestHogs(t *testing.T) {
+	dir := sharedDir(t, os.Getuid())
+	os.Mkdir(dir+"/w", 0o755)
+	os.Mkdir(dir+"/bin", 0o755)
+	build := exec.Command("go", "build", "-o", dir+"/bin/attack", "./test/attack")
+	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	launcher := filepath.Join(bin, "claw-exec")
+	out, code := confined(t, launcher, "auto", dir+"/w", []string{"CLAWSH_ATTACK=1"}, os.Getuid(), dir+"/bin/attack", "memory-shared")
+	if code == 71 {
+		t.Skipf("no sandbox can be set up here: %s", out)
+	}
+	if code == 0 || code == 3 || !strings.Contains(out, "memory") {
+		t.Errorf("shared memory: exit code %d: %s", code, out)
+	}
+	cmd := exec.Command("sh", "-c", `"$0" confine "$1" -- "$2" output | head -c 300000000 | wc -c`, launcher,
+		`{"engine":"auto","workspace":"`+dir+`/w","timeout_s":1,"read":["`+dir+`/bin"],"env":["CLAWSH_ATTACK=1"],"limits":{"memory_bytes":268435456,"processes":64,"open_files":256,"cpus":1,"cpu_s":20,"file_bytes":67108864,"tmp_bytes":16777216}}`, dir+"/bin/attack")
+	cmd.Env = []string{"HOME=" + dir + "/home", "PATH=/usr/bin:/bin"}
+	if b, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("output: %v: %s", err, b)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,6 +80,8 @@ func condition(cond string) (bool, error) {
 	switch cond {
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "sandbox":
+		return sandboxWorks(), nil
 	case "full":
 		_, err := os.Stat("/dev/full")
 		return err == nil, nil
@@ -86,6 +89,21 @@ func condition(cond string) (bool, error) {
 	_, err := exec.LookPath(cond)
 	return err == nil, nil
 }
+
+// sandboxWorks tells whether programs can be confined here at all: scripts about what runs in the sandbox skip, and say so, where
+// a host does not let us make one.
+var sandboxWorks = sync.OnceValue(func() bool {
+	home, err := os.MkdirTemp("", "clawsh-sandbox-")
+	if err != nil {
+		return false
+	}
+	defer os.RemoveAll(home)
+	os.Mkdir(filepath.Join(home, "clawsh-workspace"), 0o755)
+	cmd := exec.Command(filepath.Join(bin, "claw-exec"), "sandbox", "--jq", ".data.usable")
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	out, _ := cmd.Output()
+	return string(out) == "true\n"
+})
 
 // commands are what scripts can do beyond the standard commands.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){

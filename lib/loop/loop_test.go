@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"clawsh/lib/envelope"
 	"clawsh/lib/record"
 )
 
@@ -66,5 +67,18 @@ func TestRepair(t *testing.T) {
 	tn.repair()
 	if len(tn.messages) != 5 {
 		t.Error("repaired twice")
+	}
+}
+
+// An error of the tool chain is none of the provider's: the turn ends with exit code 1, an error of the provider with 69.
+func TestReportedErrors(t *testing.T) {
+	line, err := record.Parse([]byte(`{"v":1,"kind":"error","stage":"claw-gate","code":"verdict.smuggled","message":"m","retryable":false}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, exit := range []int{envelope.ExitError, envelope.ExitProvider} {
+		if e := envelope.From(reported(line, exit)); e.ExitCode() != exit || e.Code != "verdict.smuggled" {
+			t.Errorf("%+v", e)
+		}
 	}
 }

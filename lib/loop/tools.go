@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"clawsh/lib/envelope"
 	"clawsh/lib/record"
 )
 
@@ -144,7 +145,7 @@ func RunTool(ctx context.Context, s Starter, call record.ToolCall) (record.ToolR
 		return r, err
 	}
 	if out.Kind() == record.KindError {
-		return r, providerError(out)
+		return r, reported(out, envelope.ExitError)
 	}
 	return r, record.DecodeOpen(out.Bytes(), &r)
 }

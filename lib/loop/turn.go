@@ -145,7 +145,7 @@ func (t *turn) answer(ctx context.Context, id string) (*record.Response, []recor
 		case line.Kind() == record.KindToolCall && line.Text("request_id") == id && resp != nil:
 			calls = append(calls, line)
 		case line.Kind() == record.KindError && (line.Text("ref") == id || line.Text("ref") == ""):
-			err = providerError(line)
+			err = reported(line, envelope.ExitProvider)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -196,12 +196,13 @@ func next(ctx context.Context, p *peer) (record.Line, error) {
 	}
 }
 
-func providerError(line record.Line) error {
+// reported is the error that an error record tells of, with the exit code of a turn that ends by it.
+func reported(line record.Line, exit int) error {
 	var e record.Error
 	if err := record.DecodeOpen(line.Bytes(), &e); err != nil {
 		return err
 	}
-	return &envelope.Error{Code: e.Code, Message: e.Message, Hint: e.Hint, Exit: envelope.ExitProvider}
+	return &envelope.Error{Code: e.Code, Message: e.Message, Hint: e.Hint, Exit: exit}
 }
 
 // window is the part of the conversation that is sent: the newest messages, from a user message on.

@@ -24,8 +24,8 @@ workspace_only = true                    # paths outside the workspace are block
 # Blocked at every level, approved or not. clawsh's own home is always among them.
 forbidden_paths = %s
 forbidden_commands = %s
-# Commands that may run, after approval under supervised. These only read: none can start another program, or write a file
-# by one of its options. Anything else is high risk.
+# Programs that may run, after approval under supervised, where the gate understands all of their options and words. Others, and
+# anything that is known only when it runs, are high risk.
 allowed_commands = %s
 # Hosts that the http tool may read from; "*.example.com" means all below it.
 allowed_domains = %s

@@ -27,7 +27,7 @@ type attempt struct {
 func main() {
 	if err := inSandbox(); err != nil {
 		fmt.Fprintln(os.Stderr, "attack:", err)
-		os.Exit(64)
+		syscall.Exit(64)
 	}
 	if len(os.Args) > 1 {
 		mode(os.Args[1])
@@ -335,7 +335,7 @@ func mode(name string) {
 			b, err := unix.Mmap(-1, 0, 16<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
 			if err != nil {
 				fmt.Println("refused after", n*16, "MiB")
-				os.Exit(3)
+				syscall.Exit(3)
 			}
 			for i := 0; i < len(b); i += 4096 {
 				b[i] = 1
@@ -345,9 +345,9 @@ func mode(name string) {
 		b := []byte(strings.Repeat("x", 1<<16))
 		for {
 			if _, err := os.Stdout.Write(b); err != nil {
-				os.Exit(4)
+				syscall.Exit(4)
 			}
 		}
 	}
-	os.Exit(64)
+	syscall.Exit(64)
 }

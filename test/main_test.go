@@ -126,6 +126,10 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 // initHome: init — makes a home with clawsh init.
 func initHome(ts *testscript.TestScript, neg bool, _ []string) {
 	ts.Check(ts.Exec("clawsh", "init"))
+	if !sandboxWorks() {
+		ts.Logf("no sandbox can be set up on this host: programs of this script run without one")
+		edit(ts, config.Setting{Key: "security.sandbox", Value: "off"})
+	}
 }
 
 // mock: mock FILE — makes the mock provider follow the fixture.

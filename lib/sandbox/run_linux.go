@@ -151,6 +151,7 @@ func (l *launch) start() (told *os.File, err error) {
 		return nil, setupError{explain(err)}
 	}
 	orderR.Close()
+	statusW.Close() // what it tells ends with it alone
 	if _, err := orderW.Write(order); err != nil {
 		l.cmd.Process.Kill()
 		l.cmd.Wait()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -184,7 +186,12 @@ func sandboxPlace(c *command.Call, cfg *config.Config) sandbox.Place {
 	if home != "" {
 		hidden = append(hidden, sandbox.SecretPaths(home)...)
 	}
+	refuse := realAll([]string{home, cfg.Home})
+	// A directory of PATH that holds more than programs is not shown.
+	programs := slices.DeleteFunc(tool.ProgramDirs(c.Getenv("PATH"), real(cfg.WorkspaceDir), cfg.Home), func(dir string) bool {
+		return slices.ContainsFunc(refuse, func(r string) bool { return r == dir || strings.HasPrefix(r, strings.TrimSuffix(dir, "/")+"/") })
+	})
 	return sandbox.Place{HomeSeen: homeSeen(cfg), Workspace: real(cfg.WorkspaceDir), Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite,
-		Read: append(realAll(cfg.Sandbox.Read), tool.ProgramDirs(c.Getenv("PATH"), real(cfg.WorkspaceDir), cfg.Home)...), Hidden: realAll(hidden),
-		Refuse: realAll([]string{home, cfg.Home}), Image: cfg.Sandbox.Image, Runtime: cfg.Sandbox.ContainerEngine}
+		Read: append(realAll(cfg.Sandbox.Read), programs...), Hidden: realAll(hidden),
+		Refuse: refuse, Image: cfg.Sandbox.Image, Runtime: cfg.Sandbox.ContainerEngine}
 }

@@ -114,6 +114,11 @@ func (p Place) Check() error {
 		if r != "" && inside(r, p.Workspace) {
 			return fmt.Errorf("the workspace %s is, or contains, %s", p.Workspace, r)
 		}
+		for _, read := range p.Read {
+			if r != "" && inside(r, read) {
+				return fmt.Errorf("%s is to be read by programs, and is, or contains, %s", read, r)
+			}
+		}
 	}
 	if !slices.Contains([]string{"", Open, Staged}, p.Layout) {
 		return fmt.Errorf("the layout %q: want open or staged", p.Layout)

@@ -41,6 +41,14 @@ func TestWorkspacesThatGiveEverythingAway(t *testing.T) {
 			t.Errorf("%q: %v", w, err)
 		}
 	}
+	for _, read := range []string{"/", "/home", "/home/u"} {
+		if err := (Place{Workspace: "/srv/w", Read: []string{"/opt/x", read}, Refuse: refuse}).Check(); err == nil {
+			t.Errorf("%s may be read", read)
+		}
+	}
+	if err := (Place{Workspace: "/srv/w", Read: []string{"/home/u/.cargo/bin"}, Refuse: refuse}).Check(); err != nil {
+		t.Error(err)
+	}
 	if err := (Place{Workspace: "/srv/w", Layout: "heap"}).Check(); err == nil {
 		t.Error("an unknown layout was taken")
 	}

@@ -63,10 +63,8 @@ func (s *sedReader) command() string {
 	case 'l', 'q', 'Q', 'L':
 		s.skip(" \t0123456789")
 	case 'b', 't', 'T', ':':
-		for !s.end() && s.peek() != '\n' && s.peek() != ';' && s.peek() != '}' {
-			s.at++
-		}
-		return ""
+		s.skip(" \t")
+		s.skip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") // a label ends at a blank: another command may follow
 	case 'a', 'i', 'c':
 		s.text()
 		return ""

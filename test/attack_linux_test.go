@@ -192,3 +192,27 @@ func TestHogs(t *testing.T) {
 		t.Errorf("output: %v: %s", err, b)
 	}
 }
+
+// In a container whose /proc is masked no engine with a view of its own can be set up: it refuses, says so, and runs nothing.
+func TestMaskedProcRefuses(t *testing.T) {
+	dir := sharedDir(t, os.Getuid())
+	os.Mkdir(dir+"/w", 0o755)
+	script := `mount -t tmpfs none /proc/irq || exit 99; exec "$0" confine "$1" -- /bin/touch "$2"`
+	cmd := exec.Command("unshare", "-m", "sh", "-c", script, filepath.Join(bin, "claw-exec"),
+		`{"engine":"auto","workspace":"`+dir+`/w","timeout_s":10,"limits":{"memory_bytes":268435456,"processes":64,"open_files":256,"cpus":1,"cpu_s":20,"file_bytes":67108864,"tmp_bytes":16777216}}`, dir+"/w/canary")
+	cmd.Env = []string{"HOME=" + dir + "/home", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 71 {
+		if err != nil && exit != nil && exit.ExitCode() != 1 && exit.ExitCode() != 99 {
+			t.Errorf("%v: %s", err, out)
+		}
+		t.Skipf("a masked /proc cannot be made here: %v: %s", err, out)
+	}
+	if !strings.Contains(string(out), "masked") || size(dir+"/w/canary") != 0 {
+		t.Errorf("%s", out)
+	}
+	if _, err := os.Stat(dir + "/w/canary"); err == nil {
+		t.Error("the program was run")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"clawsh/docs"
+	"clawsh/lib/process"
 	"clawsh/lib/record"
 )
 
@@ -191,21 +193,17 @@ func fifo(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o600))
 }
 
-// kill9: kill9 NAME — kills the process of that name which belongs to this script's home, waiting for it to appear.
+// kill9: kill9 NAME — kills the process of that name that a command of this script in the background has started, waiting for it to appear.
 func kill9(ts *testscript.TestScript, neg bool, args []string) {
-	want := []byte("CLAWSH_HOME=" + ts.Getenv("CLAWSH_HOME") + "\x00")
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
-		procs, _ := filepath.Glob("/proc/[0-9]*")
-		for _, p := range procs {
-			comm, _ := os.ReadFile(p + "/comm")
-			env, _ := os.ReadFile(p + "/environ")
-			if strings.TrimSpace(string(comm)) != args[0] || !bytes.Contains(env, want) {
-				continue
+		for _, cmd := range ts.BackgroundCmds() {
+			for _, pid := range process.Descendants(cmd.Process.Pid) {
+				comm, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+				if strings.TrimSpace(string(comm)) == args[0] {
+					ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+					return
+				}
 			}
-			var pid int
-			fmt.Sscan(filepath.Base(p), &pid)
-			ts.Check(syscall.Kill(pid, syscall.SIGKILL))
-			return
 		}
 	}
 	ts.Fatalf("there is no %s to kill", args[0])

@@ -30,7 +30,7 @@ func (p *Policy) ExecIn(dir string, argv []string, risk string) error {
 	values[0].text = base(argv[0])
 	steps := 0
 	j := &judge{p: p, steps: &steps, exact: true}
-	f = stricter(f, j.run(values, &state{dirs: []string{dir}, vars: map[string]value{}}, 0))
+	f = stricter(f, j.run(values, &state{dirs: []string{dir}, vars: map[string]value{}, named: true}, 0)) // where its words come from was judged before
 	if f.blocked || f.risk == record.RiskHigh && risk != record.RiskHigh {
 		return errors.New(f.reason)
 	}

@@ -1,0 +1,118 @@
+package test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"clawsh/lib/record"
+	"clawsh/test/corpus"
+)
+
+// TestHostileCommandsChangeNothing runs every hostile command of the corpus at the level full, where only block rules stop any:
+// whatever the gate lets through, no file outside the workspace has changed when all have ended. It runs as nobody, if that can be.
+func TestHostileCommandsChangeNothing(t *testing.T) {
+	if !sandboxWorks() {
+		t.Skip("no sandbox can be set up on this host")
+	}
+	cases, err := corpus.Load("../testdata/commands")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid := uids()[len(uids())-1]
+	dir := sharedDir(t, uid)
+	home, w := dir+"/home", dir+"/home/clawsh-workspace"
+	run := func(script string, in []byte) []byte {
+		cmd := exec.Command("sh", "-ec", script)
+		cmd.Dir, cmd.SysProcAttr, cmd.Stdin = dir, credential(uid), bytes.NewReader(in)
+		cmd.Env = []string{"HOME=" + home, "PATH=" + dir + "/bin:/usr/bin:/bin", "TMPDIR=" + dir}
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return out
+	}
+	if out, err := exec.Command("cp", "-r", bin, dir+"/bin").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	os.Chmod(dir+"/bin", 0o755)
+	run(`mkdir -p home; cd home; clawsh init; mkdir w2 .ssh; echo s > w2/secret.txt; echo k > .ssh/id_ed25519; echo x > .bashrc; cd clawsh-workspace
+		mkdir -p src data logs links tmp .git/hooks; echo a > README.md; echo c > .git/config; ln -s / links/root; ln -s .. links/up; printf '#!/bin/sh\nid\n' > build.sh; chmod +x build.sh
+		sed -i 's/^autonomy = .*/autonomy = "full"/; s/^shell_timeout_s = .*/shell_timeout_s = 0.5/; s/^processes = .*/processes = 40/' ../.clawsh/config.toml`, nil)
+	var in bytes.Buffer
+	count := 0
+	for _, c := range cases {
+		if c.File != corpus.Hostile {
+			continue
+		}
+		args, err := record.Encode(map[string]string{"command": strings.NewReplacer("{{W}}", w, "{{HOME}}", home).Replace(c.Command)})
+		if err != nil {
+			continue // no JSON can carry it
+		}
+		count++
+		line, err := record.Encode(record.ToolCall{V: record.Version, Kind: record.KindToolCall, ID: "call-" + strconv.Itoa(count), ConversationID: "conv-1", Tool: "shell", Args: args})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Write(append(line, '\n'))
+	}
+	before := hashes(t, home, w)
+	out := run("claw-gate | claw-exec", in.Bytes())
+	if got := bytes.Count(out, []byte(`"kind":"tool_result"`)); got != count {
+		t.Errorf("%d results for %d calls", got, count)
+	}
+	after := hashes(t, home, w)
+	for name := range maps.Keys(before) {
+		if after[name] != before[name] {
+			t.Errorf("%s has changed", name)
+		}
+	}
+	for name := range maps.Keys(after) {
+		if _, ok := before[name]; !ok {
+			t.Errorf("%s is new", name)
+		}
+	}
+}
+
+// hashes are the files below a directory but for the workspace and the two logs that the stages write themselves.
+func hashes(t *testing.T, dir, except string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path == except:
+			return fs.SkipDir
+		case d.Name() == "audit.jsonl", d.Name() == "permits.used":
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		sum := info.Mode().String()
+		if d.Type().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			h := sha256.Sum256(b)
+			sum += hex.EncodeToString(h[:])
+		}
+		out[path] = sum
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

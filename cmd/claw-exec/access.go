@@ -6,6 +6,7 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/confine"
+	"clawsh/lib/terminal"
 )
 
 // access is the row of the filter: the workspace, the register of used permits, the terminal for ask_user, and the private
@@ -16,6 +17,8 @@ func access(cfg *config.Config, homes string) confine.Access {
 		Write: []string{cfg.WorkspaceDir, homes},
 		Own:   []string{cfg.PermitsUsedPath()},
 		List:  []string{cfg.Home},
+		// for ask_user
+		Terminal: terminal.Device(),
 	}
 	if !cfg.Security.WorkspaceOnly { // then tools may reach what the policy permits, wherever that is
 		a.Write = append(a.Write, "/")

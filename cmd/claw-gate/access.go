@@ -1,9 +1,12 @@
 package main
 
 import (
+	"os"
+
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/confine"
+	"clawsh/lib/terminal"
 )
 
 // access is the gate's row: it reads the permit's private key, sees names in the workspace, and writes the audit log. It has no
@@ -16,6 +19,8 @@ func access(_ *command.Call, cfg *config.Config) confine.Access {
 		Read: []string{cfg.KeysDir()},
 		List: []string{cfg.WorkspaceDir, cfg.Home}, // patterns are expanded; a directory is synced by opening it
 		Own:  []string{cfg.AuditPath()},
+		// to ask
+		Terminal: terminal.Device(),
 	}
 }
 
@@ -32,5 +37,7 @@ func making(_ *command.Call, cfg *config.Config) confine.Access {
 	if cfg == nil {
 		return confine.Access{}
 	}
-	return confine.Access{Write: []string{cfg.Home}}
+	dir := cfg.KeysDir()
+	_ = os.MkdirAll(dir, 0o700) // what cannot be made is reported when the keys are
+	return confine.Access{Write: []string{dir}}
 }

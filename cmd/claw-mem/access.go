@@ -7,26 +7,56 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/confine"
+	"clawsh/lib/memory"
 )
 
-// access is the row of all commands: the memory's database and the mirrors of sessions. It has no network and starts nothing.
-//
-// SQLite makes and removes files beside the database. They are made before the program confines itself, since a rule is for a
-// file that is there; a database that is not there yet takes the right over its directory.
-func access(_ *command.Call, cfg *config.Config) confine.Access {
+// The memory lies in the home beside what others own, so the right is to its three files and not to their directory: they are
+// made before, and they stay. No command has the network, or starts anything.
+
+// access is the row of the filter: the database, and the mirror of the agent's sessions.
+func (k *keeper) access(_ *command.Call, cfg *config.Config) confine.Access {
 	if cfg == nil {
 		return confine.Access{}
 	}
-	db := cfg.Memory.Path
-	if real, err := filepath.EvalSymlinks(db); err == nil {
-		db = real
+	a := storing(nil, cfg)
+	agents := filepath.Join(cfg.Home, "agents")
+	a.List = append(a.List, agents) // the mirror goes below it
+	if dir, err := cfg.AgentDir(k.name(cfg)); err == nil {
+		sessions := filepath.Join(dir, "sessions")
+		_ = os.MkdirAll(sessions, 0o700) // the mirror says what is wrong, if anything is
+		a.Write = []string{sessions}
+		a.Own = append(a.Own, filepath.Join(dir, "agent.jsonl")) // beside it lies soul.md, which tells the model who it is
+		a.List = append(a.List, dir)
 	}
-	a := confine.Access{Write: []string{filepath.Join(cfg.Home, "agents")}}
-	if info, err := os.Stat(db); err != nil || info.Size() == 0 {
-		a.Write = append(a.Write, filepath.Dir(db), cfg.Home)
-		return a
+	return a
+}
+
+// storing is the row of init.
+func storing(_ *command.Call, cfg *config.Config) confine.Access {
+	if cfg == nil {
+		return confine.Access{}
 	}
-	a.Own = []string{db, db + "-wal", db + "-shm"}
-	a.Names = []string{filepath.Dir(db)}
+	return confine.Access{Own: memory.Prepare(cfg.Memory.Path, memory.Options{}),
+		List: []string{filepath.Dir(cfg.Memory.Path)}} // a directory is synced by opening it
+}
+
+// looking is the row of the commands that read. To read a database in use is to write into its index of the log.
+func looking(_ *command.Call, cfg *config.Config) confine.Access {
+	if cfg == nil {
+		return confine.Access{}
+	}
+	files := memory.Prepare(cfg.Memory.Path, memory.Options{ReadOnly: true})
+	if len(files) == 0 {
+		return confine.Access{}
+	}
+	return confine.Access{Read: files[:1], Own: files[1:]}
+}
+
+// clearing is the row of clear, which removes the mirrors of all agents. It reads no records.
+func clearing(c *command.Call, cfg *config.Config) confine.Access {
+	a := storing(c, cfg)
+	if cfg != nil {
+		a.Write = []string{filepath.Join(cfg.Home, "agents")}
+	}
 	return a
 }

@@ -29,12 +29,13 @@ func clearAll() command.Command {
 	return command.Command{Name: "clear", Envelope: "memory clear", Args: "--yes", Summary: "forget all conversations, and their session mirrors",
 		Example: "claw-mem clear --yes",
 		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&yes, "yes", false, "really do it") },
+		Access:  clearing,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if !yes {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets all conversations for good").WithHint("if you mean it: --yes")
 			}
 			var r clearResult
-			err := opened(c, memory.Options{}, func(cfg *config.Config, s *memory.Store) error {
+			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) error {
 				all, err := s.Conversations(0)
 				if err == nil {
 					r.Removed = len(all)

@@ -49,6 +49,7 @@ func contextCommand() command.Command {
 			f.StringVar(&o.agent, "agent", "", "with --latest: of the agent `ID`")
 			f.IntVar(&o.limit, "limit", 40, "at most `N` messages, in whole turns")
 		},
+		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if o.latest == (o.conversation != "") {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "context needs either --conversation ID or --latest")

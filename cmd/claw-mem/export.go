@@ -27,6 +27,7 @@ permits are not stored. Times are RFC 3339; since is included, until is not.`,
 			f.StringVar(&o.Since, "since", "", "only records from `TIME` on")
 			f.StringVar(&o.Until, "until", "", "only records before `TIME`")
 		},
+		Access: looking,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			for _, t := range []*string{&o.Since, &o.Until} {
 				if err := normalTime(t); err != nil {

@@ -29,6 +29,7 @@ func filter() command.Command {
 		Summary: "persist records",
 		Example: `claw-llm <requests.jsonl | claw-gate | claw-exec | claw-receipt | claw-mem`,
 		Flags:   func(f *pflag.FlagSet) { f.StringVar(&k.agent, "agent", "", "persist for the agent `ID`") },
+		Access:  k.access,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -47,16 +48,22 @@ func filter() command.Command {
 	}
 }
 
+// name is the agent's id, the configuration's if the flag is missing.
+func (k *keeper) name(cfg *config.Config) string {
+	if k.agent == "" {
+		return cfg.DefaultAgent
+	}
+	return k.agent
+}
+
 func (k *keeper) open(c *command.Call, cfg *config.Config) error {
 	k.call = c
-	if k.agent == "" {
-		k.agent = cfg.DefaultAgent
-	}
+	k.agent = k.name(cfg)
 	if _, err := cfg.AgentDir(k.agent); err != nil {
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--agent: %w", err)
 	}
 	var err error
-	if k.store, err = memory.Open(cfg.Memory.Path, memory.Options{}); err != nil {
+	if k.store, err = memory.Open(cfg.Memory.Path, memory.Options{Kept: true}); err != nil {
 		return envelope.Errorf(envelope.ExitError, "memory.unavailable", "open the memory: %w", err)
 	}
 	k.mirror = &memory.Mirror{Dir: filepath.Join(cfg.Home, "agents")}

@@ -10,6 +10,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/confine"
 	"clawsh/lib/memory"
 )
 
@@ -25,14 +26,21 @@ func (r initResult) WriteText(w io.Writer) error {
 
 // initialise makes the database; clawsh init runs it, since no other program links SQLite.
 func initialise() command.Command {
+	existed := false
 	return command.Command{Name: "init", Hidden: true, Summary: "create the memory if there is none", Example: "claw-mem init",
+		Access: func(c *command.Call, cfg *config.Config) confine.Access {
+			if cfg != nil {
+				_, err := os.Stat(cfg.Memory.Path)
+				existed = !errors.Is(err, fs.ErrNotExist)
+			}
+			return storing(c, cfg) // makes it
+		},
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
 				return nil, err
 			}
-			_, err = os.Stat(cfg.Memory.Path)
-			r := initResult{cfg.Memory.Path, errors.Is(err, fs.ErrNotExist)}
-			return r, opened(c, memory.Options{}, func(*config.Config, *memory.Store) error { return nil })
+			r := initResult{cfg.Memory.Path, !existed}
+			return r, opened(c, memory.Options{Kept: true}, func(*config.Config, *memory.Store) error { return nil })
 		}}
 }

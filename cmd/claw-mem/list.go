@@ -36,7 +36,8 @@ func (l listResult) WriteText(w io.Writer) error {
 func list() command.Command {
 	limit := 0
 	return command.Command{Name: "list", Envelope: "memory list", Summary: "list conversations, the latest first", Example: "claw-mem list --limit 10",
-		Flags: func(f *pflag.FlagSet) { f.IntVar(&limit, "limit", 50, "show at most `N` (0: all)") },
+		Flags:  func(f *pflag.FlagSet) { f.IntVar(&limit, "limit", 50, "show at most `N` (0: all)") },
+		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			var l listResult
 			err := reading(c, func(_ *config.Config, s *memory.Store) (err error) {

@@ -38,6 +38,7 @@ func search() command.Command {
 			f.IntVar(&o.Limit, "limit", 20, "show at most `N`")
 			f.StringVar(&o.ConversationID, "conversation", "", "only in the conversation `ID`")
 		},
+		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			r := searchResult{Query: strings.Join(c.Args, " ")}
 			err := reading(c, func(_ *config.Config, s *memory.Store) (err error) {

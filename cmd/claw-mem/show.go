@@ -42,6 +42,7 @@ func show() command.Command {
 	return command.Command{Name: "show", Envelope: "memory show", Args: "CONVERSATION_ID", Min: 1, Max: 1, Summary: "show a conversation",
 		Long:    "The beginning of the id is enough, if no other starts like it.",
 		Example: "claw-mem show conv-019df3c2",
+		Access:  looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			var r showResult
 			err := reading(c, func(_ *config.Config, s *memory.Store) (err error) {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"os"
 	"path/filepath"
 
 	"clawsh/lib/confine"
@@ -29,8 +30,8 @@ func (c *Call) Confine(a confine.Access) error {
 		a.Read = append(a.Read, paths.File)
 	}
 	if dir := c.Getenv("CLAWSH_TRACE"); dir != "" {
-		if abs, err := filepath.Abs(dir); err == nil {
-			a.Write = append(a.Write, abs, filepath.Dir(abs))
+		if abs, err := filepath.Abs(dir); err == nil && os.MkdirAll(abs, 0o700) == nil {
+			a.Own = append(a.Own, filepath.Join(abs, c.App+".jsonl"))
 		}
 	}
 	report, err := confine.Self(a)

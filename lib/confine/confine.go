@@ -16,9 +16,13 @@ type Access struct {
 	Names []string // directories in which files may be made and removed: what they hold still needs a rule of its own
 	Write []string // directories with all below them to read and write
 
-	Network bool     // may make internet sockets
+	// Terminal is the controlling terminal's own device, or /dev/tty if that is not known, for who asks questions: it may
+	// open /dev/tty then, and look at this one.
+	Terminal string
+
+	Network bool     // may make internet sockets, for TCP and UDP
 	Connect []uint16 // and connect to these TCP ports; nil is any
-	Exec    bool     // may start programs
+	Exec    bool     // may start programs; else it has threads and no further process
 
 	// Stages tells that the program starts stages of ours, which inherit what it gives up: then only that is given up which
 	// no stage has a use for. claw-exec makes namespaces and mounts.

@@ -16,8 +16,8 @@ import (
 
 // everywhere are what every program of ours needs: time zones, and the devices that hold nothing.
 var (
-	everywhere = []string{"/usr/share/zoneinfo", "/etc/localtime", "/dev/urandom", "/proc/self", "/dev/pts", "/sys/kernel/mm/transparent_hugepage"}
-	devices    = []string{"/dev/null", "/dev/tty"} // a terminal is asked how wide it is, and what echoes
+	everywhere = []string{"/usr/share/zoneinfo", "/etc/localtime", "/dev/urandom", "/proc/self", "/sys/kernel/mm/transparent_hugepage"}
+	devices    = []string{"/dev/null"}
 )
 
 // MinLandlock is the first version of Landlock that keeps what is only to be read from being cut off.
@@ -92,6 +92,11 @@ func (a Access) landlock(r *Report) error {
 			}
 		}
 	}
+	if a.Terminal != "" {
+		if err := errors.Join(rules.Allow("/dev/tty", WriteFiles&^ll.AccessFSExecute|rules.talk()), rules.Allow(a.Terminal, ll.AccessFSReadFile)); err != nil {
+			return err
+		}
+	}
 	if a.Exec {
 		if err := rules.Allow("/", ll.AccessFSExecute|ll.AccessFSReadFile|ll.AccessFSReadDir); err != nil {
 			return err
@@ -133,13 +138,31 @@ func filter(a Access) seccomp.Filter {
 		seccomp.Rule{Syscalls: []uintptr{unix.SYS_CLONE3}, Action: seccomp.Errno(uint16(unix.ENOSYS))},
 		seccomp.Rule{Syscalls: []uintptr{unix.SYS_CLONE}, Args: arg(0, seccomp.MaskSet, newNamespace), Action: deny})
 	if !a.Exec {
-		rules = append(rules, seccomp.Rule{Syscalls: []uintptr{unix.SYS_EXECVE, unix.SYS_EXECVEAT}, Action: deny})
+		rules = append(rules, seccomp.Rule{Syscalls: []uintptr{unix.SYS_EXECVE, unix.SYS_EXECVEAT}, Action: deny},
+			seccomp.Rule{Syscalls: []uintptr{unix.SYS_CLONE}, Args: arg(0, seccomp.MaskSet, unix.CLONE_THREAD), Action: seccomp.Allow},
+			seccomp.Rule{Syscalls: append([]uintptr{unix.SYS_CLONE}, forks...), Action: deny})
 	}
 	none := seccomp.Errno(uint16(unix.EAFNOSUPPORT))
 	if a.Network {
+		rules = append(rules, unusual(deny)...)
 		rules = append(rules, seccomp.Rule{Syscalls: []uintptr{unix.SYS_SOCKET}, Args: arg(0, seccomp.Equal, unix.AF_INET), Action: seccomp.Allow},
 			seccomp.Rule{Syscalls: []uintptr{unix.SYS_SOCKET}, Args: arg(0, seccomp.Equal, unix.AF_INET6), Action: seccomp.Allow})
 	}
 	rules = append(rules, seccomp.Rule{Syscalls: []uintptr{unix.SYS_SOCKET}, Action: none})
 	return seccomp.Filter{Default: seccomp.Allow, Rules: rules}
+}
+
+// unusual refuses sockets that are neither TCP nor UDP: Landlock's rules about ports do not cover multipath TCP, nor raw sockets.
+func unusual(deny seccomp.Action) []seccomp.Rule {
+	var types, protocols []seccomp.Arg
+	for _, t := range []uint32{unix.SOCK_STREAM, unix.SOCK_DGRAM} {
+		for _, flags := range []uint32{0, unix.SOCK_CLOEXEC, unix.SOCK_NONBLOCK, unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK} {
+			types = append(types, seccomp.Arg{Index: 1, Op: seccomp.NotEqual, Value: t | flags})
+		}
+	}
+	for _, p := range []uint32{0, unix.IPPROTO_TCP, unix.IPPROTO_UDP} {
+		protocols = append(protocols, seccomp.Arg{Index: 2, Op: seccomp.NotEqual, Value: p})
+	}
+	socket := []uintptr{unix.SYS_SOCKET}
+	return []seccomp.Rule{{Syscalls: socket, Args: types, Action: deny}, {Syscalls: socket, Args: protocols, Action: deny}}
 }

@@ -32,7 +32,13 @@ func NewRules(abi int) (*Rules, error) {
 		attr.HandledAccessFS |= ll.AccessFSIoctlDev
 	}
 	if abi >= 6 {
-		attr.Scoped = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
+		attr.Scoped = ll.ScopeAbstractUnixSocket
+		// Before this was mended (Linux 6.15), a thread that is held could not signal one of the same process that is not
+		// yet, by which the runtime reaches its threads to hold them all: it would wait for ever.
+		const signalsMended = 1 << 1
+		if errata, err := ll.LandlockGetErrata(); err == nil && errata&signalsMended != 0 {
+			attr.Scoped |= ll.ScopeSignal
+		}
 	}
 	fd, err := ll.LandlockCreateRuleset(&attr, 0)
 	if err != nil {

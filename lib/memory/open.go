@@ -21,6 +21,7 @@ import (
 // Options say how a Store is opened. BusyTimeout is how long to wait for other processes; 0 means 10 s.
 type Options struct {
 	ReadOnly    bool
+	Kept        bool // the companion files stay when the last process closes the file
 	BusyTimeout time.Duration
 }
 
@@ -32,6 +33,43 @@ type Store struct {
 	prepared map[string]*sqlite3.Stmt
 	fts      bool // FTS5 is registered
 	synced   bool // the directory has been synced since the -wal file was made
+}
+
+// Prepare makes what a Store needs beside the file that is at path, or is to be: for a process that may make no more files
+// from then on. A file that is new, blank or not in WAL mode is made ready, unless for reading only. It returns the files that
+// such a Store touches; those of a Store with Kept stay there when it is closed, and are empty then.
+func Prepare(path string, o Options) []string {
+	real, err := locate(path, o.ReadOnly)
+	if err != nil {
+		return nil // Open will say so
+	}
+	if !o.ReadOnly && !inWAL(real) {
+		if s, err := Open(path, Options{Kept: true, BusyTimeout: o.BusyTimeout}); err == nil {
+			s.Close()
+		}
+	}
+	makeCompanions(real)
+	return []string{real, real + "-wal", real + "-shm"}
+}
+
+// inWAL tells whether the file says that it is in WAL mode (https://sqlite.org/fileformat.html, 1.3).
+func inWAL(real string) bool {
+	f, err := os.Open(real)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [20]byte
+	_, err = f.ReadAt(head[:], 0)
+	return err == nil && head[18] == 2 && head[19] == 2
+}
+
+// keep lets the companion files stay, the log empty, when the last process closes the file.
+func keep(conn *sqlite3.Conn) error {
+	if _, err := conn.FileControl("main", sqlite3.FCNTL_PERSIST_WAL, true); err != nil {
+		return err
+	}
+	return conn.Exec(`PRAGMA journal_size_limit=0`)
 }
 
 // perConnection is what SQLite does not keep in the file.
@@ -106,7 +144,13 @@ func openAt(real string, o Options, extra string) (_ *Store, err error) {
 		}
 		return s, nil
 	}
-	return s, s.prepareToWrite(blank, o.BusyTimeout)
+	if err := s.prepareToWrite(blank, o.BusyTimeout); err != nil {
+		return nil, err
+	}
+	if o.Kept {
+		err = keep(conn)
+	}
+	return s, err
 }
 
 func (s *Store) prepareToWrite(blank bool, wait time.Duration) error {

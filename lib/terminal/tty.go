@@ -27,7 +27,7 @@ type tty struct {
 // openTTY opens the terminal and makes ready for a question: no other is being asked, lines are edited and echoed by the
 // terminal, and what was typed before is gone.
 func openTTY(ctx context.Context) (*tty, error) {
-	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(ttyPath, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%w: open /dev/tty: %w", ErrNoTerminal, err)
 	}
@@ -53,7 +53,7 @@ func openTTY(ctx context.Context) (*tty, error) {
 // exclude waits until no other question is being asked on this terminal. The lock is on the terminal's own device: all
 // terminals of a machine share /dev/tty. One whose device cannot be found or locked is used without.
 func (t *tty) exclude(ctx context.Context) error {
-	if t.lock = openReal(t.fd); t.lock < 0 {
+	if t.lock, _ = openReal(t.fd); t.lock < 0 {
 		return nil
 	}
 	for {
@@ -68,7 +68,7 @@ func (t *tty) exclude(ctx context.Context) error {
 }
 
 // openReal opens the terminal behind a descriptor of /dev/tty by its own name, and returns -1 if it has none here.
-func openReal(fd int) int {
+func openReal(fd int) (lock int, path string) {
 	paths, dev := realPaths(fd)
 	for _, p := range paths {
 		real, err := unix.Open(p, unix.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -77,11 +77,11 @@ func openReal(fd int) int {
 		}
 		var st unix.Stat_t
 		if unix.Fstat(real, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && uint64(st.Rdev) == dev {
-			return real
+			return real, p
 		}
 		unix.Close(real)
 	}
-	return -1
+	return -1, ""
 }
 
 // cook makes the terminal deliver whole lines and show what is typed, if a program has left it in another mode.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +31,7 @@ const variable = "CLAWSH_INSIDE"
 const threads = 16
 
 // places are where there is something to try.
-type places struct{ home, workspace, outside, listener string }
+type places struct{ home, workspace, outside, listener, terminal string }
 
 // attempts are what is tried, by name. Nil means that it was possible.
 var attempts = map[string]func(p places) error{
@@ -53,7 +54,14 @@ var attempts = map[string]func(p places) error{
 	"write the receipts":           func(p places) error { return write(p.home + "/tool_receipts.log") },
 	"read the memory":              func(p places) error { return read(p.home + "/memory.sqlite") },
 	"write the memory":             func(p places) error { return write(p.home + "/memory.sqlite") },
-	"write a session":              func(p places) error { return create(p.home + "/agents") },
+	"write a session":              func(p places) error { return create(p.home + "/agents/default/sessions") },
+	"write a trace of events":      func(p places) error { return write(p.home + "/agents/default/agent.jsonl") },
+	"write a soul":                 func(p places) error { return write(p.home + "/agents/default/soul.md") },
+	"replace a soul":               func(p places) error { return create(p.home + "/agents/default") },
+	"make a file in the home":      func(p places) error { return create(p.home) },
+	"remove a file of the home":    func(p places) error { return remove(p.home + "/spare") },
+	"remove the private key":       func(p places) error { return remove(p.home + "/keys/spare") },
+	"read another terminal":        func(p places) error { return open(p.terminal, os.O_RDONLY|unix.O_NOCTTY) },
 	"use up permits":               func(p places) error { return write(p.home + "/permits.used") },
 	"make an internet socket":      func(places) error { return socket(unix.AF_INET, unix.SOCK_STREAM) },
 	"make a local socket":          func(places) error { return socket(unix.AF_UNIX, unix.SOCK_STREAM) },
@@ -64,6 +72,15 @@ var attempts = map[string]func(p places) error{
 			c.Close()
 		}
 		return err
+	},
+	"connect by multipath TCP": func(p places) error { return multipath(p.listener) },
+	"make a raw socket": func(places) error {
+		_, _, e := unix.Syscall(unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_RAW, 9999) // no protocol, so none is made outside either
+		return allowedUnless(e)
+	},
+	"make a process": func(places) error { // flags that contradict each other, so none is made outside either
+		_, _, e := unix.RawSyscall(unix.SYS_CLONE, unix.CLONE_SIGHAND, 0, 0)
+		return allowedUnless(e)
 	},
 	"start a program":  func(places) error { return exec.Command("/bin/true").Run() },
 	"trace its parent": func(places) error { return unix.PtraceAttach(os.Getppid()) },
@@ -81,7 +98,7 @@ var attempts = map[string]func(p places) error{
 }
 
 func allowedUnless(e syscall.Errno) error {
-	if e == unix.EPERM || e == unix.ENOSYS || e == unix.EACCES {
+	if e == unix.EPERM || e == unix.ENOSYS || e == unix.EACCES || e == unix.EAFNOSUPPORT {
 		return e
 	}
 	return nil
@@ -93,6 +110,49 @@ func read(path string) error {
 		f.Close()
 	}
 	return err
+}
+
+func open(path string, flags int) error {
+	f, err := os.OpenFile(path, flags, 0)
+	if err == nil {
+		f.Close()
+	}
+	return err
+}
+
+// remove tries the right to remove: what is gone already could be removed.
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// multipath connects as no rule about TCP ports sees it.
+func multipath(address string) error {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, unix.IPPROTO_MPTCP)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Connect(fd, &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()})
+}
+
+// otherTerminal opens a terminal that is nobody's.
+func otherTerminal() (master *os.File, path string, err error) {
+	master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, "", err
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	return master, fmt.Sprintf("/dev/pts/%d", n), err
 }
 
 func write(path string) error {
@@ -129,7 +189,7 @@ func Main(m *testing.M, row command.Access) {
 		return
 	}
 	part := strings.Split(spec, "|")
-	p := places{part[0], part[1], part[2], part[3]}
+	p := places{part[0], part[1], part[2], part[3], part[4]}
 	call := &command.Call{Getenv: os.Getenv, Environ: os.Environ()}
 	paths, err := config.Locate("", os.Getenv)
 	if err != nil {
@@ -223,7 +283,8 @@ func run(t *testing.T) []string {
 		}
 	}
 	for name, text := range map[string]string{p.home + "/config.toml": "workspace_dir = \"" + p.workspace + "\"\n", p.outside + "/file": "x", p.workspace + "/file": "x", p.home + "/keys/permit.key": "x",
-		p.home + "/keys/permit.pub": "x", p.home + "/audit.jsonl": "", p.home + "/tool_receipts.log": "", p.home + "/memory.sqlite": "x", p.home + "/permits.used": ""} {
+		p.home + "/keys/permit.pub": "x", p.home + "/audit.jsonl": "", p.home + "/tool_receipts.log": "", p.home + "/memory.sqlite": "x", p.home + "/permits.used": "", p.home + "/spare": "", p.home + "/keys/spare": "",
+		p.home + "/agents/default/soul.md": "x", p.home + "/agents/default/agent.jsonl": ""} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -234,17 +295,27 @@ func run(t *testing.T) []string {
 	}
 	defer l.Close()
 	p.listener = l.Addr().String()
-	for _, name := range []string{"read a file outside", "write a file outside", "make a file outside", "read the private key", "connect to any port", "start a program", "make an internet socket", "write the memory"} {
+	master, terminal, err := otherTerminal()
+	if err != nil {
+		t.Fatalf("make a terminal: %v", err)
+	}
+	defer master.Close()
+	p.terminal = terminal
+	for _, name := range []string{"read a file outside", "write a file outside", "make a file outside", "read the private key", "connect to any port", "start a program", "make an internet socket", "write the memory",
+		"write a soul", "replace a soul", "read another terminal", "make a file in the home", "make a process", "make a raw socket"} {
 		if err := attempts[name](p); err != nil {
 			t.Fatalf("%s is not possible outside either: %v", name, err)
 		}
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = []string{variable + "=" + strings.Join([]string{p.home, p.workspace, p.outside, p.listener}, "|"), "HOME=" + home, "CLAWSH_HOME=" + p.home, "PATH=/usr/bin:/bin"}
+	cmd.Env = []string{variable + "=" + strings.Join([]string{p.home, p.workspace, p.outside, p.listener, p.terminal}, "|"), "HOME=" + home, "CLAWSH_HOME=" + p.home, "PATH=/usr/bin:/bin"}
 	cmd.Dir = p.outside
 	out, err := cmd.CombinedOutput()
-	if errors.Is(err, exec.ErrNotFound) || err != nil {
-		t.Skipf("the process could not confine itself here (a build with cgo cannot): %v\n%s", err, out)
+	if err != nil && withCgo {
+		t.Skipf("SKIPPED: a build with cgo cannot confine itself: %v\n%s", err, out)
+	}
+	if err != nil {
+		t.Fatalf("the process could not confine itself: %v\n%s", err, out)
 	}
 	if strings.Contains(string(out), "lacking:") {
 		t.Skipf("not everything can be enforced here: %s", out)

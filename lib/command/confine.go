@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"clawsh/lib/confine"
 	"clawsh/lib/envelope"
@@ -27,11 +28,11 @@ func (p *program) confine(c Command, call *Call) error {
 // Confine gives up everything but the access, the configuration and the trace (CLAWSH_TRACE), for good.
 func (c *Call) Confine(a confine.Access) error {
 	if paths, err := c.Paths(); err == nil {
-		a.Read = append(a.Read, paths.File)
+		a.Read = slices.Concat(a.Read, []string{paths.File})
 	}
 	if dir := c.Getenv("CLAWSH_TRACE"); dir != "" {
 		if abs, err := filepath.Abs(dir); err == nil && os.MkdirAll(abs, 0o700) == nil {
-			a.Own = append(a.Own, filepath.Join(abs, c.App+".jsonl"))
+			a.Own = slices.Concat(a.Own, []string{filepath.Join(abs, c.App+".jsonl")})
 		}
 	}
 	report, err := confine.Self(a)

@@ -28,6 +28,7 @@ type Config struct {
 	Receipts        Receipts
 	Agents          map[string]Agent
 	Limits          Limits
+	Usage           Usage
 
 	found bool
 }
@@ -113,6 +114,7 @@ type file struct {
 	Security        Security         `toml:"security"`
 	Sandbox         Sandbox          `toml:"sandbox"`
 	Limits          Limits           `toml:"limits"`
+	Usage           Usage            `toml:"usage"`
 	Channels        Channels         `toml:"channels"`
 	Memory          Memory           `toml:"memory"`
 	Receipts        Receipts         `toml:"receipts"`
@@ -146,6 +148,7 @@ func defaults() file {
 		Sandbox: sandboxDefaults(),
 		Limits: Limits{MaxToolRounds: 5, MaxResponseBytes: 1 << 20, MaxOutputBytes: 64 << 10, MaxFileBytes: 1 << 20, ContextMessages: 40,
 			ToolTimeoutS: 30, ShellTimeoutS: 15, HTTPTimeoutS: 20, ApprovalTimeoutS: 300},
+		Usage:    Usage{Currency: "USD"},
 		Channels: Channels{CLI: CLI{Enabled: true, ToolsAllow: slices.Clone(toolNames)}},
 		Memory:   Memory{Backend: "sqlite", Path: "$CLAWSH_HOME/memory.sqlite"},
 		Receipts: Receipts{Enabled: true, Path: "$CLAWSH_HOME/tool_receipts.log"},

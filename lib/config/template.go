@@ -72,6 +72,15 @@ http_timeout_s = 20.0
 turn_timeout_s = 0.0                     # of a whole turn; 0: none
 approval_timeout_s = 300.0               # then the answer is no
 
+# What tokens cost, for clawsh usage and limits of cost. Of the prices that fit, the first counts; a * ends a beginning of a name.
+[usage]
+currency = "USD"
+# [[usage.prices]]
+# model = "local-model"
+# provider = "openai_compatible"         # only there; without this key, at every provider
+# input_per_million = 0.5                # for a million tokens
+# output_per_million = 1.5
+
 # A model that is part of clawsh, for trying things out and for tests: fixture = "steps.jsonl" scripts it.
 [providers.models.local]
 kind = "mock"
@@ -128,7 +137,7 @@ func list(items []string) string {
 // DisplayTOML is the configuration in force as TOML that can be loaded again. It holds no secret: only names of variables.
 func (c *Config) DisplayTOML() string {
 	b, err := toml.Marshal(file{WorkspaceDir: c.WorkspaceDir, DefaultProvider: c.DefaultProvider, DefaultModel: c.DefaultModel,
-		DefaultAgent: c.DefaultAgent, Security: c.Security, Sandbox: c.Sandbox, Limits: c.Limits, Channels: c.Channels, Memory: c.Memory, Receipts: c.Receipts,
+		DefaultAgent: c.DefaultAgent, Security: c.Security, Sandbox: c.Sandbox, Limits: c.Limits, Usage: c.Usage, Channels: c.Channels, Memory: c.Memory, Receipts: c.Receipts,
 		Agents: c.Agents, Providers: providers{c.Providers}})
 	if err != nil {
 		return fmt.Sprintf("# cannot be shown: %v\n", err)

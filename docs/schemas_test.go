@@ -178,7 +178,7 @@ func TestEveryErrorCodeIsDocumented(t *testing.T) {
 func TestReceiptExample(t *testing.T) {
 	_, example, _ := strings.Cut(section(t, "### tool_receipts.log"), "```json\n")
 	example, _, _ = strings.Cut(example, "```")
-	rep, err := receipt.Verify(strings.NewReader(example))
+	rep, err := receipt.Verify(strings.NewReader(example), receipt.Trust{})
 	if err != nil || !rep.Valid || rep.Count != 1 {
 		t.Errorf("%+v, %v", rep, err)
 	}

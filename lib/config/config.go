@@ -82,6 +82,8 @@ type Memory struct {
 type Receipts struct {
 	Enabled bool   `toml:"enabled"`
 	Path    string `toml:"path"`
+	// RotateBytes is the size at which the log becomes a part of its own; 0 is never.
+	RotateBytes int64 `toml:"rotate_bytes"`
 }
 
 // Agent is an identity beside its soul.md.
@@ -151,7 +153,7 @@ func defaults() file {
 		Usage:    Usage{Currency: "USD"},
 		Channels: Channels{CLI: CLI{Enabled: true, ToolsAllow: slices.Clone(toolNames)}},
 		Memory:   Memory{Backend: "sqlite", Path: "$CLAWSH_HOME/memory.sqlite"},
-		Receipts: Receipts{Enabled: true, Path: "$CLAWSH_HOME/tool_receipts.log"},
+		Receipts: Receipts{Enabled: true, Path: "$CLAWSH_HOME/tool_receipts.log", RotateBytes: 64 << 20},
 		Providers: providers{Models: map[string]Provider{
 			"local":             {Kind: "mock", Model: "mock"},
 			"openai_compatible": {Kind: "openai-compatible", BaseURL: "http://localhost:1234/v1", Model: "local-model", APIKeyEnv: "OPENAI_API_KEY"},
@@ -191,6 +193,15 @@ func (c *Config) PermitPubPath() string { return filepath.Join(c.KeysDir(), "per
 
 // PermitsUsedPath is the register of used permits.
 func (c *Config) PermitsUsedPath() string { return filepath.Join(c.Home, "permits.used") }
+
+// ReceiptKeysDir is the directory of the keys that receipts are sealed with.
+func (c *Config) ReceiptKeysDir() string { return filepath.Join(c.KeysDir(), "receipt") }
+
+// ReceiptsDir is the directory beside the receipts: their head, and older parts of them.
+func (c *Config) ReceiptsDir() string { return c.Receipts.Path + ".d" }
+
+// UnderWayPath is the file that every stage locks which runs calls or writes their receipts: nobody holds it, no call is under way.
+func (c *Config) UnderWayPath() string { return filepath.Join(c.Home, "under-way.lock") }
 
 // HistoryPath is the history of the conversation on the terminal.
 func (c *Config) HistoryPath() string { return filepath.Join(c.Home, "history") }

@@ -112,6 +112,7 @@ path = "$CLAWSH_HOME/memory.sqlite"
 [receipts]
 enabled = true
 path = "$CLAWSH_HOME/tool_receipts.log"
+rotate_bytes = 67108864                  # then the log goes on in a new file; 0: never
 `, list(d.Security.ForbiddenPaths), list(d.Security.ForbiddenCommands), list(d.Security.AllowedCommands),
 		list(d.Security.AllowedDomains), list(d.Channels.CLI.ToolsAllow))
 }

@@ -53,6 +53,9 @@ func (v *validator) check(f *file, c *Config) {
 	v.providers(c)
 	v.agents(c)
 	v.limits(&c.Limits)
+	if n := c.Receipts.RotateBytes; n != 0 && (n < 64<<10 || n > 1<<40) {
+		v.problem("receipts.rotate_bytes", "%d: want 65536 or more, or 0 for never", n)
+	}
 	v.usage(&c.Usage, c)
 	for _, t := range c.Channels.CLI.ToolsAllow {
 		if !slices.Contains(toolNames, t) {
@@ -74,7 +77,7 @@ var schema = func() []string {
 		"limits":             "max_tool_rounds max_response_bytes max_output_bytes max_file_bytes context_messages tool_timeout_s shell_timeout_s http_timeout_s turn_timeout_s approval_timeout_s",
 		"channels.cli":       "enabled tools_allow",
 		"memory":             "backend path",
-		"receipts":           "enabled path",
+		"receipts":           "enabled path rotate_bytes",
 		"agents.*":           "soul model provider",
 		"providers.models.*": "kind model base_url api_key_env fixture providers timeout_s idle_timeout_s max_retries temperature max_output_tokens",
 	} {

@@ -133,6 +133,7 @@ type Verdict struct {
 	Approval   string `json:"approval"`
 	PolicyHash string `json:"policy_hash"`
 	DecidedAt  string `json:"decided_at"`
+	AuditID    string `json:"audit_id,omitzero"`
 	ExpiresAt  string `json:"expires_at,omitzero"`
 	Permit     string `json:"permit,omitzero"`
 }
@@ -179,7 +180,15 @@ type ResultMeta struct {
 	HTTPStatus      int          `json:"http_status,omitzero"`
 	FinishedAt      string       `json:"finished_at,omitzero"`
 	CancelledReason string       `json:"cancelled_reason,omitzero"`
+	Permit          string       `json:"permit,omitzero"`
 }
+
+// Values of ResultMeta.Permit: why claw-exec refused the permit of a call, which therefore did not run.
+const (
+	PermitUsed    = "used"
+	PermitExpired = "expired"
+	PermitInvalid = "invalid"
+)
 
 // Confinement is what was in force around a tool's programs: for each guarantee of the sandbox the mechanism, and which
 // guarantees were missing.

@@ -18,7 +18,7 @@ var rows = [][]string{
 	{"stage"},
 	{"provider", "policy", "tool", "receipt", "memory", "sandbox"},
 	{"command"},
-	{"config", "permit", "terminal", "process", "durable", "confine"},
+	{"config", "permit", "terminal", "process", "durable", "confine", "conversation"},
 	{"record", "envelope", "seccomp", "secret"},
 }
 

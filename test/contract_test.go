@@ -31,6 +31,7 @@ var good = map[string][]string{
 	"clawsh memory search":    {"hello"},
 	"clawsh memory show":      {"$CONV"},
 	"clawsh memory clear":     {"--yes"},
+	"clawsh session compact":  {},
 	"clawsh receipt list":     {},
 	"clawsh receipt show":     {"$RECEIPT"},
 	"clawsh receipt verify":   {},
@@ -61,6 +62,7 @@ var good = map[string][]string{
 	"claw-mem context":        {"--latest"},
 	"claw-mem help":           {},
 	"claw-mem completion":     {"bash"},
+	"claw-loop compact":       {},
 	"claw-loop help":          {},
 	"claw-loop completion":    {"bash"},
 }

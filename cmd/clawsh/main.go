@@ -24,6 +24,7 @@ Tool calls of the model pass a security gate and leave tamper-evident receipts. 
 			handOver("memory search", "claw-mem", "search", "QUERY", "search what was said"),
 			handOver("memory show", "claw-mem", "show", "CONVERSATION_ID", "show a conversation"),
 			handOver("memory clear", "claw-mem", "clear", "--yes", "forget all conversations"),
+			handOver("session compact", "claw-loop", "compact", "", "have a model write a summary of a conversation's old turns"),
 			handOver("receipt list", "claw-receipt", "list", "", "list receipts"),
 			handOver("receipt show", "claw-receipt", "show", "ID", "show a receipt"),
 			handOver("receipt verify", "claw-receipt", "verify", "", "verify the chain of receipts"),

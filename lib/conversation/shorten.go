@@ -46,3 +46,12 @@ func cutAt(s string, first, last int) (head, tail string) {
 	}
 	return s[:first], s[from:]
 }
+
+// ShortenResult is the form in which Choose sends a tool's result where there is no room for the whole: the least that it takes
+// outside the newest turn. Other messages are returned as they are.
+func ShortenResult(m record.Message) record.Message {
+	if m.Role != "tool" {
+		return m
+	}
+	return Shorten(m, keptBytes)
+}

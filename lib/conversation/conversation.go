@@ -13,6 +13,16 @@ import (
 // killed, before it came.
 const Interrupted = "interrupted, outcome unknown"
 
+// NotRun is the content of the result of a call that the model wanted when its turn reached a limit; "" if the turn ended
+// otherwise: then a call without a result was interrupted.
+func NotRun(stopReason string) string {
+	limit, ok := map[string]string{record.StopMaxToolRounds: "tool rounds", record.StopMaxTokens: "tokens", record.StopMaxCost: "cost"}[stopReason]
+	if !ok {
+		return ""
+	}
+	return "not run: the turn reached its limit of " + limit
+}
+
 // Turn is a user's message and everything up to its answer. Record is the id of the last record of the turn that is stored.
 type Turn struct {
 	ID       string

@@ -109,6 +109,8 @@ func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID st
 	return s, nil
 }
 
+const unchanged = "nothing has changed: try again, or another model"
+
 // smallSummary is how many tokens a summary may always have, even of less.
 const smallSummary = 1000
 
@@ -120,9 +122,9 @@ func (l *Loop) acceptable(text string, old []conversation.Turn) error {
 	}
 	switch n := conversation.TextTokens(text); {
 	case n == 0:
-		return envelope.Errorf(envelope.ExitError, "compact.empty", "the model wrote no summary")
+		return envelope.Errorf(envelope.ExitError, "compact.empty", "the model wrote no summary").WithHint(unchanged)
 	case n > most:
-		return envelope.Errorf(envelope.ExitError, "compact.too_long", "the model's summary has about %d tokens, at most %d are of use", n, most)
+		return envelope.Errorf(envelope.ExitError, "compact.too_long", "the model's summary has about %d tokens, at most %d are of use", n, most).WithHint(unchanged)
 	}
 	return nil
 }

@@ -86,8 +86,7 @@ func (t *turn) exhausted() bool {
 
 // refuse answers the calls of a turn that ends by a limit.
 func (t *turn) refuse(calls []record.CallPart) {
-	limit := map[string]string{record.StopMaxToolRounds: "tool rounds", record.StopMaxTokens: "tokens", record.StopMaxCost: "cost"}[t.final.StopReason]
 	for _, c := range calls {
-		t.say(record.Message{Role: "tool", ToolCallID: c.ID, IsError: true, Content: "not run: the turn reached its limit of " + limit})
+		t.say(record.Message{Role: "tool", ToolCallID: c.ID, IsError: true, Content: conversation.NotRun(t.final.StopReason)})
 	}
 }

@@ -162,5 +162,21 @@ func messagesOf(entries []Entry) []record.Message {
 			out = append(out, record.Message{Role: e.Role, Content: e.Content, ToolCalls: e.ToolCalls})
 		}
 	}
-	return conversation.Complete(out)
+	return notRun(entries, conversation.Complete(out))
+}
+
+// notRun says of calls without a result what the turn's final knows: that they were not run.
+func notRun(entries []Entry, messages []record.Message) []record.Message {
+	for _, e := range entries {
+		var f finalMeta
+		if e.Kind != record.KindFinal || decodeMeta(e.Metadata, &f) != nil || conversation.NotRun(f.StopReason) == "" {
+			continue
+		}
+		for i := range messages {
+			if m := messages[i]; m.Role == "tool" && m.IsError && m.Content == conversation.Interrupted {
+				messages[i].Content = conversation.NotRun(f.StopReason)
+			}
+		}
+	}
+	return messages
 }

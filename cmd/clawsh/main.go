@@ -22,7 +22,7 @@ Tool calls of the model pass a security gate and leave tamper-evident receipts. 
 			handOver("tool show", "claw-exec", "show", "NAME", "show a tool and its parameters"),
 			handOver("memory list", "claw-mem", "list", "", "list conversations"),
 			handOver("memory search", "claw-mem", "search", "QUERY", "search what was said"),
-			handOver("memory show", "claw-mem", "show", "CONVERSATION_ID", "show a conversation"),
+			handOver("memory show", "claw-mem", "show", "ID", "show a conversation, or one record of it"),
 			handOver("memory clear", "claw-mem", "clear", "--yes", "forget all conversations"),
 			handOver("session compact", "claw-loop", "compact", "", "have a model write a summary of a conversation's old turns"),
 			handOver("receipt list", "claw-receipt", "list", "", "list receipts"),

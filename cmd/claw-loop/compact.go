@@ -81,7 +81,7 @@ func (o *options) compact(ctx context.Context, c *command.Call, keep int) (comma
 	}
 	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr)
 	lo.Starter = siblings
-	if err := o.resume(ctx, siblings, lo); err != nil {
+	if err := o.resume(ctx, siblings, lo, 0); err != nil {
 		return nil, err
 	}
 	before := lo.Conversation
@@ -94,7 +94,11 @@ func (o *options) compact(ctx context.Context, c *command.Call, keep int) (comma
 		return r, nil
 	case err != nil:
 		l.Kill()
-		return nil, fmt.Errorf("compact %s: %w", lo.ConversationID, err)
+		err = fmt.Errorf("compact %s: %w", lo.ConversationID, err)
+		if stage := new(loop.StageError); errors.As(err, &stage) {
+			err = envelope.Errorf(envelope.ExitError, "stage.died", "%w", err)
+		}
+		return nil, err
 	}
 	after := conversation.Conversation{Summary: s.Content, Turns: before.Turns[s.Turns:]}
 	r.Compacted, r.Turns, r.TurnsKept, r.TokensAfter = true, s.Turns, len(after.Turns), after.Tokens()

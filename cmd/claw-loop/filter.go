@@ -94,7 +94,7 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 	lo.Starter, lo.Emit = siblings, r.emit
 	tools := make(chan error, 1)
 	go func() { tools <- o.tools(ctx, siblings, lo) }()
-	err = o.resume(ctx, siblings, lo)
+	err = o.resume(ctx, siblings, lo, resumed*lo.Budget.Tokens)
 	l := loop.New(*lo)
 	if err == nil {
 		err = l.Warm(ctx)

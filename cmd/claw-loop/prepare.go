@@ -134,9 +134,13 @@ func (o *options) tools(ctx context.Context, s *loop.Siblings, lo *loop.Options)
 	return nil
 }
 
-// resume asks claw-mem for the conversation to go on with.
-func (o *options) resume(ctx context.Context, s *loop.Siblings, lo *loop.Options) error {
-	args := []string{"context", "--agent", o.agent, "--limit", "0", "--max-tokens", "0"} // the loop chooses, each time it sends
+// resumed is how many times the budget is asked for when a conversation goes on: what is over the budget is there to be
+// summarised, and a conversation of years does not take a hundred requests before its next turn.
+const resumed = 4
+
+// resume asks claw-mem for the conversation to go on with, at most so many estimated tokens of it; 0 is as much as there can be.
+func (o *options) resume(ctx context.Context, s *loop.Siblings, lo *loop.Options, tokens int) error {
+	args := []string{"context", "--agent", o.agent, "--limit", "0", "--max-tokens", fmt.Sprint(tokens)} // the loop chooses, each time it sends
 	switch {
 	case o.conversation != "":
 		args = append(args, "--conversation", o.conversation)
@@ -145,7 +149,7 @@ func (o *options) resume(ctx context.Context, s *loop.Siblings, lo *loop.Options
 	default:
 		return nil
 	}
-	var resumed struct {
+	var found struct {
 		ConversationID string           `json:"conversation_id"`
 		Messages       []record.Message `json:"messages"`
 		Turns          []struct {
@@ -156,16 +160,17 @@ func (o *options) resume(ctx context.Context, s *loop.Siblings, lo *loop.Options
 		Summary struct {
 			Content string `json:"content"`
 		} `json:"summary"`
+		LeftOut int `json:"left_out"`
 	}
-	if err := s.Query(ctx, &resumed, "claw-mem", args...); err != nil {
+	if err := s.Query(ctx, &found, "claw-mem", args...); err != nil {
 		return err
 	}
-	lo.ConversationID, lo.Conversation.Summary = resumed.ConversationID, resumed.Summary.Content
-	rest := resumed.Messages
+	lo.ConversationID, lo.Conversation.Summary, lo.LeftOut = found.ConversationID, found.Summary.Content, found.LeftOut
+	rest := found.Messages
 	if lo.Conversation.Summary != "" && len(rest) > 0 {
 		rest = rest[1:]
 	}
-	for _, t := range resumed.Turns {
+	for _, t := range found.Turns {
 		if t.Messages < 0 || t.Messages > len(rest) {
 			return fmt.Errorf("claw-mem says that the turn %q has %d messages, and there are %d", t.TurnID, t.Messages, len(rest))
 		}

@@ -25,6 +25,9 @@ func (r showResult) WriteText(w io.Writer) error {
 			continue // the same as the response before it
 		}
 		who := e.Role
+		if e.Kind == record.KindSummary {
+			who = "summary of what was said before, by a model"
+		}
 		if e.Tool != "" {
 			who += " " + terminal.Escape(e.Tool)
 		}

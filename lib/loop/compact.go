@@ -97,6 +97,9 @@ func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID st
 			return s, spent
 		}
 	}
+	if l.LeftOut > 0 {
+		s.Content += fmt.Sprintf("\n\n(%d turns before that were too much to summarise.)", l.LeftOut)
+	}
 	s.TS = record.Now()
 	line, err := record.Encode(s)
 	if err != nil {
@@ -105,7 +108,7 @@ func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID st
 	if err := errors.Join(l.mem.put(line), l.mem.sync(ctx)); err != nil {
 		return s, fmt.Errorf("store the summary: %w", err)
 	}
-	l.history.Summary, l.history.Turns = s.Content, l.history.Turns[len(old):]
+	l.history.Summary, l.history.Turns, l.LeftOut = s.Content, l.history.Turns[len(old):], 0
 	return s, nil
 }
 

@@ -44,9 +44,11 @@ type Options struct {
 	Price     func(provider, model string, u record.Usage) (cost float64, known bool)
 	// Tools are the tools offered to the model.
 	Tools []record.Tool
-	// ConversationID and Conversation resume a conversation.
+	// ConversationID and Conversation resume one.
 	ConversationID string
 	Conversation   conversation.Conversation
+	// LeftOut is how many of the conversation's oldest turns Conversation lacks.
+	LeftOut int
 	// Budget bounds what is sent of the conversation.
 	Budget conversation.Budget
 	// CompactAt is the size in estimated tokens from which on old turns are summarised before a turn; zero means never.

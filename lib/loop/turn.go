@@ -41,7 +41,7 @@ func (l *Loop) Turn(ctx context.Context, user record.User) (record.Final, error)
 
 func (l *Loop) begin(user *record.User) *turn {
 	if user.ConversationID != "" && user.ConversationID != l.ConversationID {
-		l.ConversationID, l.history, l.started = user.ConversationID, conversation.Conversation{}, true
+		l.ConversationID, l.history, l.LeftOut, l.started = user.ConversationID, conversation.Conversation{}, 0, true
 	}
 	if !l.started {
 		l.started = true

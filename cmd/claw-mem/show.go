@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -24,6 +25,9 @@ func (r showResult) WriteText(w io.Writer) error {
 			continue // the same as the response before it
 		}
 		who := e.Role
+		if e.Kind == record.KindSummary {
+			who = "summary of what was said before, by a model"
+		}
 		if e.Tool != "" {
 			who += " " + terminal.Escape(e.Tool)
 		}
@@ -39,15 +43,23 @@ func (r showResult) WriteText(w io.Writer) error {
 }
 
 func show() command.Command {
-	return command.Command{Name: "show", Envelope: "memory show", Args: "CONVERSATION_ID", Min: 1, Max: 1, Summary: "show a conversation",
-		Long:    "The beginning of the id is enough, if no other starts like it.",
+	return command.Command{Name: "show", Envelope: "memory show", Args: "ID", Min: 1, Max: 1, Summary: "show a conversation, or one record of it",
+		Long:    "Of a conversation, the beginning of the id is enough, if no other starts like it. The id of a record, such as a call's, shows that alone.",
 		Example: "claw-mem show conv-019df3c2",
 		Access:  looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			var r showResult
 			err := reading(c, func(_ *config.Config, s *memory.Store) (err error) {
 				r.Conversation, r.Entries, err = s.Show(c.Args[0])
-				return err
+				if !errors.Is(err, memory.ErrNotFound) {
+					return err
+				}
+				conv, entries, noRecord := s.Record(c.Args[0])
+				if noRecord != nil {
+					return err
+				}
+				r.Conversation, r.Entries = conv, entries
+				return nil
 			})
 			if err != nil {
 				return nil, err

@@ -29,6 +29,7 @@ type Config struct {
 	Agents          map[string]Agent
 	Limits          Limits
 	Usage           Usage
+	Context         Context
 
 	found bool
 }
@@ -100,6 +101,8 @@ type Limits struct {
 	MaxOutputBytes   int     `toml:"max_output_bytes"`
 	MaxFileBytes     int     `toml:"max_file_bytes"`
 	ContextMessages  int     `toml:"context_messages"`
+	MaxTokens        int     `toml:"max_tokens"` // of a turn; 0: no bound
+	MaxCost          float64 `toml:"max_cost"`   // of a turn, in Usage.Currency; 0: no bound
 	ToolTimeoutS     float64 `toml:"tool_timeout_s"`
 	ShellTimeoutS    float64 `toml:"shell_timeout_s"`
 	HTTPTimeoutS     float64 `toml:"http_timeout_s"`
@@ -117,6 +120,7 @@ type file struct {
 	Sandbox         Sandbox          `toml:"sandbox"`
 	Limits          Limits           `toml:"limits"`
 	Usage           Usage            `toml:"usage"`
+	Context         Context          `toml:"context"`
 	Channels        Channels         `toml:"channels"`
 	Memory          Memory           `toml:"memory"`
 	Receipts        Receipts         `toml:"receipts"`
@@ -148,9 +152,10 @@ func defaults() file {
 			AllowedCommands:   strings.Fields(allowedCommands),
 			AllowedDomains:    []string{"example.com", "*.wikipedia.org", "pkg.go.dev", "docs.python.org", "developer.mozilla.org"}},
 		Sandbox: sandboxDefaults(),
-		Limits: Limits{MaxToolRounds: 5, MaxResponseBytes: 1 << 20, MaxOutputBytes: 64 << 10, MaxFileBytes: 1 << 20, ContextMessages: 40,
+		Limits: Limits{MaxToolRounds: 5, MaxResponseBytes: 1 << 20, MaxOutputBytes: 64 << 10, MaxFileBytes: 1 << 20, ContextMessages: 200,
 			ToolTimeoutS: 30, ShellTimeoutS: 15, HTTPTimeoutS: 20, ApprovalTimeoutS: 300},
 		Usage:    Usage{Currency: "USD"},
+		Context:  Context{MaxTokens: 32_000, CompactAtTokens: 24_000},
 		Channels: Channels{CLI: CLI{Enabled: true, ToolsAllow: slices.Clone(toolNames)}},
 		Memory:   Memory{Backend: "sqlite", Path: "$CLAWSH_HOME/memory.sqlite"},
 		Receipts: Receipts{Enabled: true, Path: "$CLAWSH_HOME/tool_receipts.log", RotateBytes: 64 << 20},

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"clawsh/lib/conversation"
 	"clawsh/lib/record"
 )
 
@@ -246,7 +247,7 @@ func TestUseAfterClose(t *testing.T) {
 	_, searchErr := s.Search("x", SearchOptions{})
 	_, listErr := s.Conversations(0)
 	_, _, showErr := s.Show("conv-1")
-	_, contextErr := s.Context("conv-1", 0, 0)
+	_, contextErr := s.Context("conv-1", conversation.Budget{})
 	_, clearErr := s.Clear()
 	putErr := s.Put(parse(t, "user", "u2", "c", "t", ""), "")
 	for i, err := range []error{searchErr, listErr, showErr, contextErr, clearErr, putErr} {

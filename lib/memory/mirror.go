@@ -100,7 +100,7 @@ func (m *Mirror) put(root *os.Root, line record.Line, e *Entry, agent string) er
 	}
 	file := path.Join(agent, "agent.jsonl")
 	err := appendLine(root, file, trace)
-	if err == nil && (e.Kind != record.KindFinal || line.Text("stop_reason") != record.StopFinalText) {
+	if err == nil && e.Kind != record.KindSummary && (e.Kind != record.KindFinal || line.Text("stop_reason") != record.StopFinalText) {
 		file = path.Join(dir, e.ConversationID+".jsonl")
 		err = appendLine(root, file, sessionLine{TS: e.TS, ConversationID: e.ConversationID, TurnID: e.TurnID,
 			Role: e.Role, Content: e.Content, ToolCalls: e.ToolCalls, Tool: e.Tool, Status: statusOf(line), ReceiptID: e.ReceiptID})

@@ -27,6 +27,8 @@ func describe(line record.Line, e *Entry) (event, message string) {
 		if r.Error != "" {
 			message += ": " + r.Error
 		}
+	case record.KindSummary:
+		event, message = "summary", e.Content
 	case record.KindFinal:
 		event, message = "final", line.Text("stop_reason")
 		if rounds, ok := line.Field("rounds"); ok {

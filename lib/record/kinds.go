@@ -210,6 +210,8 @@ const (
 const (
 	StopFinalText     = "final_text"
 	StopMaxToolRounds = "max_tool_rounds"
+	StopMaxTokens     = "max_tokens"
+	StopMaxCost       = "max_cost"
 	StopTimeout       = "timeout"
 	StopCancelled     = "cancelled"
 	StopProviderError = "provider_error"
@@ -246,6 +248,26 @@ type Final struct {
 	Error          string   `json:"error,omitzero"`
 	ErrorCode      string   `json:"error_code,omitzero"`
 	Hint           string   `json:"hint,omitzero"`
+}
+
+// Summary stands for the beginning of a conversation when a model is asked: Content, which a model wrote, for the turns up to
+// ThroughTurnID, whose records end with ThroughRecordID, Turns of them. What it stands for is kept. TurnID is the turn in which
+// it was written; Usage is what writing it took.
+type Summary struct {
+	V               int    `json:"v"`
+	Kind            Kind   `json:"kind"`
+	ID              string `json:"id"`
+	ConversationID  string `json:"conversation_id"`
+	TurnID          string `json:"turn_id,omitzero"`
+	TS              string `json:"ts,omitzero"`
+	Agent           string `json:"agent,omitzero"`
+	Provider        string `json:"provider,omitzero"`
+	Model           string `json:"model,omitzero"`
+	Content         string `json:"content"`
+	ThroughTurnID   string `json:"through_turn_id"`
+	ThroughRecordID string `json:"through_record_id"`
+	Turns           int    `json:"turns"`
+	Usage           Usage  `json:"usage"`
 }
 
 // Error reports a failure of a stage, in the place of the record that it could not handle. Ref is the id of the record

@@ -42,6 +42,7 @@ const (
 	KindToolResult Kind = "tool_result"
 	KindFinal      Kind = "final"
 	KindError      Kind = "error"
+	KindSummary    Kind = "summary"
 )
 
 // Raw is a JSON value as its bytes. It is written as it was read.

@@ -58,6 +58,7 @@ func filter() command.Command {
 			}
 			r.loop = l
 			go r.signals()
+			defer recoverCalls(ctx, c)()
 			defer l.Close()
 			res, err := stage.Filter(ctx, c, stage.Stage{Text: textUser,
 				Handlers: map[record.Kind]stage.Handler{record.KindUser: r.handle}})

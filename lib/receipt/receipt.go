@@ -63,10 +63,10 @@ var Genesis = strings.Repeat("0", 64)
 
 // Reasons for which there is no receipt; test with errors.Is.
 var (
-	ErrNotFound = errors.New("no such receipt")
-	ErrExists   = errors.New("the call has a receipt already")
+	ErrNotFound   = errors.New("no such receipt")
+	ErrExists     = errors.New("the call has a receipt already")
 	ErrCheckpoint = errors.New("the checkpoint is not good")
-	ErrTampered = errors.New("the log is not what was written")
+	ErrTampered   = errors.New("the log is not what was written")
 )
 
 // of makes the receipt of a result, without its place in the chain. A risk that nobody stated, or that there is not (a

@@ -90,7 +90,10 @@ func (s *Store) Find(text string, o SearchOptions) (Found, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, err := s.find(q, text, o, defaultBounds)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrTime) || errors.Is(err, ErrCursor):
+		return Found{}, fmt.Errorf("search memory: %w", err)
+	case err != nil:
 		return Found{}, fmt.Errorf("search memory %s: %w", s.path, err)
 	}
 	return found, nil
@@ -134,9 +137,11 @@ func (r *search) begin(now time.Time) error {
 	}
 	r.pos = position{snapshot: top, now: now.UnixMilli(), high: top}
 	for _, str := range r.strs {
-		w, err := r.store.weight(str, top)
-		if err != nil {
-			return err
+		w := float32(1)
+		if len(r.strs) > 1 { // one alone makes no difference
+			if w, err = r.store.weight(str, top); err != nil {
+				return err
+			}
 		}
 		r.pos.weights = append(r.pos.weights, w)
 	}

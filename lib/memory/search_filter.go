@@ -62,6 +62,9 @@ func timeFilter(text string, now time.Time, end bool) (string, error) {
 // narrow finds the lowest and the highest id that a filter can give, by the indexes that are there: a search need not go through
 // what is outside.
 func (s *Store) narrow(f *filter, o SearchOptions, since, until string) error {
+	if o.ConversationID == "" && o.Tool == "" && o.Provider == "" && since == "" && until == "" {
+		return nil
+	}
 	have := map[string]bool{}
 	err := s.query(`SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'entries'`, func(st *sqlite3.Stmt) error {
 		have[st.ColumnText(0)] = true

@@ -21,7 +21,7 @@ import (
 //
 // The weight of a word is ln(1 + (all - have + 0.5) / (have + 0.5)), of all entries and those that have it. How many have it is
 // counted in the newest weighSample of them, and carried forward from how far back those reach. Beginnings of words weigh
-// prefixWeight. Parts of words all weigh 1, with sizes in bytes and partAverage for the average.
+// prefixWeight, a word that is alone 1. Parts of words all weigh 1, with sizes in bytes and partAverage for the average.
 const (
 	k1           = 1.2
 	b            = 0.75

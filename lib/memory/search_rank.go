@@ -13,7 +13,7 @@ import (
 
 // Constants of the score, which is bm25 times the bonus of the new:
 //
-//	bm25  = sum over the words of weight * n * (k1 + 1) / (n + k1 * (1 - b + b * size / average))
+//	bm25  = sum over the words of weight * n * (k + 1) / (n + k * (1 - b + b * size / average)), k = 1.2, b = 0.75
 //	bonus = 1 + 2 ^ (-age / halfLife)
 //
 // N is how often the word stands in the entry, size the number of words in it, average that of all entries. An entry of now counts
@@ -23,8 +23,8 @@ import (
 // counted in the newest weighSample of them, and carried forward from how far back those reach. Beginnings of words weigh
 // prefixWeight, a word that is alone 1. Parts of words all weigh 1, with sizes in bytes and partAverage for the average.
 const (
-	k1           = 1.2
-	b            = 0.75
+	saturation   = 1.2
+	lengthShare  = 0.75
 	halfLife     = 30 * 24 * time.Hour
 	weighSample  = 1000
 	prefixWeight = 1
@@ -125,7 +125,7 @@ func (r *search) partScore(size int, ts string) float64 {
 }
 
 func saturated(n int, size float64) float64 {
-	return float64(n) * (k1 + 1) / (float64(n) + k1*(1-b+b*size))
+	return float64(n) * (saturation + 1) / (float64(n) + saturation*(1-lengthShare+lengthShare*size))
 }
 
 // boosted applies the bonus. It rounds, so that equal entries have equal scores wherever they are computed.

@@ -70,9 +70,25 @@ func boundedQuery(text string) string {
 
 func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }
 
+// onlyPrefixes reports whether the index of trigrams is the better one: it gives the newest entries at once, where that of words
+// would have to merge those of all words that begin so. Whole words and parts are the same here.
+func (q query) onlyPrefixes() bool {
+	for _, clause := range q.clauses {
+		for _, t := range clause {
+			if !t.prefix || len(t.trigrams(1)) == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // wordQuery is the FTS5 query for entries in which all clauses may hold as whole words, with the strings that it asks for, in
 // order. A clause with a term that the index of words does not have is left to the matcher; the query is "" if there is no other.
 func (q query) wordQuery() (fts string, strs []string) {
+	if q.onlyPrefixes() {
+		return "", nil
+	}
 	var all []string
 	for _, clause := range q.clauses {
 		var any []string

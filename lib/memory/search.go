@@ -116,7 +116,11 @@ func (s *Store) find(q query, text string, o SearchOptions, b bounds) (found Fou
 	if err := s.conn.Exec("BEGIN"); err != nil {
 		return found, err
 	}
-	defer func() { err = errors.Join(err, s.conn.Exec("ROLLBACK")) }()
+	defer func() {
+		if !s.conn.GetAutocommit() { // some failures have rolled back already
+			err = errors.Join(err, s.conn.Exec("ROLLBACK"))
+		}
+	}()
 	if o.After == "" {
 		if err := r.begin(time.Now()); err != nil {
 			return found, err

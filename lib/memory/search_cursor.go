@@ -83,7 +83,7 @@ func decodeCursor(text string, key uint64, weights int) (p position, err error) 
 		}
 		*n, raw = int64(u), raw[size:]
 	}
-	if len(raw) != 8+4+4*weights || stage >= stageDone || started > 1 || p.high > p.snapshot {
+	if len(raw) != 8+4+4*weights || stage >= stageDone || started > 1 || p.high > p.snapshot || p.low > p.high {
 		return p, ErrCursor
 	}
 	p.stage, p.started = int(stage), started == 1

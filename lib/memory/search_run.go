@@ -16,7 +16,7 @@ type bounds struct {
 }
 
 // defaultBounds let a page take some tenths of a second at the most on a slow machine.
-var defaultBounds = bounds{windowWords: 2000, windowParts: 500, rows: 100_000, bytes: 16 << 20}
+var defaultBounds = bounds{windowWords: 2000, windowParts: 500, rows: 300_000, bytes: 64 << 20}
 
 // search is one run of Find. The indexes only propose candidates; the matcher decides.
 type search struct {

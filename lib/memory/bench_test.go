@@ -106,7 +106,7 @@ func BenchmarkSearch(b *testing.B) {
 			if i == 50_000 {
 				e.Content += " aardvark quuxfizzbar"
 			}
-			if err := s.insert(&e, DefaultAgent, nil, nil); err != nil {
+			if _, err := s.insert(&e, DefaultAgent, nil, nil); err != nil {
 				return err
 			}
 		}

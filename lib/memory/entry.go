@@ -77,7 +77,7 @@ func entryOfResponse(line record.Line) (Entry, error) {
 		r.ToolCalls = nil
 	}
 	return Entry{ID: r.ID, ConversationID: r.ConversationID, TurnID: r.TurnID, TS: r.TS, Role: "assistant",
-		Content: r.FinalText, ToolCalls: r.ToolCalls, Provider: r.Provider, Model: r.Model, Metadata: meta}, err
+		Content: r.FinalText, ToolCalls: r.ToolCalls, Provider: r.Provider, Model: r.Model, Metadata: meta, usage: &r.Usage}, err
 }
 
 func entryOfResult(line record.Line) (Entry, error) {
@@ -87,7 +87,10 @@ func entryOfResult(line record.Line) (Entry, error) {
 	}
 	content := r.Output
 	if r.Error != "" {
-		content = strings.TrimPrefix(content+"\n"+r.Error, "\n")
+		if content != "" {
+			content += "\n"
+		}
+		content += r.Error
 	}
 	if r.Verdict != nil {
 		r.Verdict.Permit = ""
@@ -108,6 +111,30 @@ func entryOfFinal(line record.Line) (Entry, string, error) {
 		Usage: f.Usage, Denials: f.Denials, Receipts: f.Receipts, Error: f.Error, ErrorCode: f.ErrorCode, Hint: f.Hint})
 	return Entry{ID: f.ID, ConversationID: f.ConversationID, TurnID: f.TurnID, TS: f.TS, Role: "assistant",
 		Content: f.Content, Provider: f.Provider, Model: f.Model, Metadata: meta}, f.Agent, err
+}
+
+// output takes a tool result's output out of its content, which is the output, a newline if there is an output, and the error.
+// Contents that were written before lack a newline at the beginning if the output began with one.
+func (e *Entry) output(r Result) string {
+	n := r.OutputBytes
+	switch {
+	case 0 <= n && n <= len(e.Content) && (r.Error == "" || n == 0 || len(e.Content) == n+1+len(r.Error)):
+		return e.Content[:n]
+	case 0 < n && len(e.Content) == n+len(r.Error):
+		return "\n" + e.Content[:n-1]
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(e.Content, r.Error), "\n")
+}
+
+// tokens are what a response used, for the input or the output; nil for entries that used none.
+func (e *Entry) tokens(input bool) any {
+	switch {
+	case e.usage == nil:
+		return nil
+	case input:
+		return e.usage.InputTokens
+	}
+	return e.usage.OutputTokens
 }
 
 // timestamp returns ts in record.TimeFormat, so that timestamps sort as text; the current time if ts is no RFC 3339.

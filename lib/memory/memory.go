@@ -57,6 +57,8 @@ type Conversation struct {
 	UpdatedAt string `json:"updated_at"`
 	Turns     int    `json:"turns"`
 	Entries   int    `json:"entries"`
+	// ArchivedAt is when the conversation was put away, empty if it was not.
+	ArchivedAt string `json:"archived_at,omitzero"`
 }
 
 // Entry is one stored record. Kind is that of the record; Role is user, assistant or tool. Content is what Search
@@ -77,6 +79,8 @@ type Entry struct {
 	Model          string            `json:"model,omitzero"`
 	ReceiptID      string            `json:"receipt_id,omitzero"`
 	Metadata       record.Raw        `json:"metadata,omitzero"`
+
+	usage *record.Usage // of a response, on its way to the file
 }
 
 // Result is what became of a tool call. Its output is the first OutputBytes bytes of the entry's content. Verdict is

@@ -239,6 +239,17 @@ type Final struct {
 	Hint           string   `json:"hint,omitzero"`
 }
 
+// Conversation says of a conversation what its records do not: claw-mem's export writes it before the first of them, and its
+// import reads it. TS is when it began, ArchivedAt when it was put away, empty if it was not.
+type Conversation struct {
+	V              int    `json:"v"`
+	Kind           Kind   `json:"kind"`
+	ConversationID string `json:"conversation_id"`
+	TS             string `json:"ts,omitzero"`
+	Agent          string `json:"agent"`
+	ArchivedAt     string `json:"archived_at,omitzero"`
+}
+
 // Error reports a failure of a stage, in the place of the record that it could not handle. Ref is the id of the record
 // that it is about, if there is one.
 type Error struct {

@@ -42,6 +42,9 @@ const (
 	KindToolResult Kind = "tool_result"
 	KindFinal      Kind = "final"
 	KindError      Kind = "error"
+
+	// KindConversation is in exports of the memory alone.
+	KindConversation Kind = "conversation"
 )
 
 // Raw is a JSON value as its bytes. It is written as it was read.

@@ -39,14 +39,20 @@ func (r showResult) WriteText(w io.Writer) error {
 }
 
 func show() command.Command {
-	return command.Command{Name: "show", Envelope: "memory show", Args: "CONVERSATION_ID", Min: 1, Max: 1, Summary: "show a conversation",
+	return command.Command{Name: "show", Envelope: "memory show", Args: "[CONVERSATION_ID]", Max: 1, Summary: "show a conversation, the latest if none is named",
 		Long:    "The beginning of the id is enough, if no other starts like it.",
 		Example: "claw-mem show conv-019df3c2",
 		Access:  looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			var r showResult
 			err := reading(c, func(_ *config.Config, s *memory.Store) (err error) {
-				r.Conversation, r.Entries, err = s.Show(c.Args[0])
+				id := ""
+				if len(c.Args) == 1 {
+					id = c.Args[0]
+				} else if id, err = s.Latest(""); err != nil {
+					return err
+				}
+				r.Conversation, r.Entries, err = s.Show(id)
 				return err
 			})
 			if err != nil {

@@ -3,6 +3,7 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 
@@ -13,11 +14,11 @@ import (
 )
 
 // Backup writes the memory as it is at this moment to the file at path, which must be there and empty, syncs it, and checks
-// what is in it then. Others may read and write meanwhile. The copy holds no byte of what was deleted.
+// what is in it then. Others may read and write meanwhile. No other file is made: VACUUM INTO would need one beside it.
 func (s *Store) Backup(path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.query(`VACUUM INTO ?`, nil, path)
+	err := s.copyTo(path)
 	if err == nil {
 		err = syncFile(path)
 	}
@@ -28,6 +29,23 @@ func (s *Store) Backup(path string) error {
 		return fmt.Errorf("back up %s: %w", s.path, err)
 	}
 	return nil
+}
+
+// copyTo copies all pages in one step, so it is not begun anew when somebody writes. The copy is synced when it is whole.
+func (s *Store) copyTo(path string) (err error) {
+	if s.conn == nil {
+		return fs.ErrClosed
+	}
+	uri := url.URL{Scheme: "file", Path: path}
+	conn, err := sqlite3.OpenFlags(uri.String(), sqlite3.OPEN_URI|sqlite3.OPEN_READWRITE|sqlite3.OPEN_NOFOLLOW)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if err := conn.Exec(`PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF`); err != nil {
+		return err
+	}
+	return conn.Restore("main", s.uri)
 }
 
 func syncFile(path string) error {

@@ -178,13 +178,16 @@ func (s *Store) CheckWords() ([]Problem, error) {
 }
 
 // Rebuild makes indexes, triggers and views anew from the entries, and what conversations say of their entries. Entries
-// themselves cannot be mended.
+// themselves cannot be mended. Like Delete, it leaves no byte of what was deleted before.
 func (s *Store) Rebuild() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := errors.Join(s.registerFTS(), s.closePrepared())
 	if err == nil {
 		err = transaction(s.conn, s.rebuild)
+	}
+	if err == nil {
+		err = s.scrub()
 	}
 	if err != nil {
 		return fmt.Errorf("rebuild %s: %w", s.path, err)

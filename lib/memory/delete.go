@@ -68,7 +68,7 @@ func (s *Store) scrub() error {
 		err = s.cutLog()
 	}
 	if err != nil {
-		return fmt.Errorf("they are deleted, but bytes of them may remain; do it again: %w", err)
+		return fmt.Errorf("they are deleted, but bytes of them may remain (claw-mem check --rebuild removes those): %w", err)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ type Options struct {
 type Store struct {
 	mu       sync.Mutex
 	path     string
+	uri      string
 	conn     *sqlite3.Conn
 	prepared map[string]*sqlite3.Stmt
 	fts      bool // FTS5 is registered
@@ -123,7 +124,7 @@ func openAt(real string, o Options, extra string) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: real, conn: conn}
+	s := &Store{path: real, uri: uri.String(), conn: conn}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())

@@ -220,15 +220,18 @@ func rewrite(root *os.Root, name string, entries []Entry) error {
 	return err
 }
 
-// Remove removes the mirror of a conversation, and its lines from the traces. Links to it are left to Point.
-func (m *Mirror) Remove(conversation string) error {
-	return errors.Join(
-		m.each(conversation, func(root *os.Root, name string) error { return root.Remove(name) }),
-		m.glob("*/agent.jsonl", func(root *os.Root, name string) error { return forget(root, name, conversation) }))
+// Remove removes the mirrors of conversations, and their lines from the traces. Links to them are left to Point.
+func (m *Mirror) Remove(conversations ...string) error {
+	var errs []error
+	for _, id := range conversations {
+		errs = append(errs, m.each(id, func(root *os.Root, name string) error { return root.Remove(name) }))
+	}
+	errs = append(errs, m.glob("*/agent.jsonl", func(root *os.Root, name string) error { return forget(root, name, conversations) }))
+	return errors.Join(errs...)
 }
 
-// forget takes the lines of a conversation out of a trace, in place: other processes hold rights to this very file.
-func forget(root *os.Root, name, conversation string) error {
+// forget takes the lines of conversations out of a trace, in place: other processes hold rights to this very file.
+func forget(root *os.Root, name string, conversations []string) error {
 	f, err := root.OpenFile(name, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
@@ -244,7 +247,7 @@ func forget(root *os.Root, name, conversation string) error {
 	in.Buffer(nil, record.MaxLineBytes)
 	for in.Scan() {
 		line.ConversationID = ""
-		if err := record.DecodeOpen(in.Bytes(), &line); err == nil && line.ConversationID == conversation {
+		if err := record.DecodeOpen(in.Bytes(), &line); err == nil && slices.Contains(conversations, line.ConversationID) {
 			continue
 		}
 		n, err := f.WriteAt(append(in.Bytes(), '\n'), end) // never behind what has been read

@@ -15,7 +15,7 @@ type ExportOptions struct{ Conversation, Since, Until string }
 // Export gives each stored record, in the order in which they came, to write: as the record that it was, as far as it is
 // stored. A response has no provider's payload, a verdict no permit, and what was withheld stays withheld. Before the first
 // record of a conversation comes one of kind conversation, with what the others do not say. The memory is not held while
-// write writes: what is added or deleted meanwhile may be in it or not.
+// write writes: what is deleted meanwhile may be missing, what is added is not in it.
 func (s *Store) Export(o ExportOptions, write func(line []byte) error) error {
 	if o.Conversation != "" {
 		id, err := s.Resolve(o.Conversation)
@@ -24,9 +24,13 @@ func (s *Store) Export(o ExportOptions, write func(line []byte) error) error {
 		}
 		o.Conversation = id
 	}
+	end, err := s.lastEntry()
+	if err != nil {
+		return fmt.Errorf("export %s: %w", s.path, err)
+	}
 	seen, last := map[string]bool{}, int64(0)
 	for {
-		lines, next, err := s.page(o, last, seen)
+		lines, next, err := s.page(o, last, end, seen)
 		if err != nil {
 			return fmt.Errorf("export %s: %w", s.path, err)
 		}
@@ -42,21 +46,28 @@ func (s *Store) Export(o ExportOptions, write func(line []byte) error) error {
 	}
 }
 
+func (s *Store) lastEntry() (id int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = s.query(`SELECT coalesce(max(id), 0) FROM entries`, func(st *sqlite3.Stmt) error { id = st.ColumnInt64(0); return nil })
+	return id, err
+}
+
 // A page of an export is at most so many records, and ends with the record that makes it larger than so many bytes.
 const (
 	pageRecords = 1000
 	pageBytes   = 4 << 20
 )
 
-// page returns the records behind the entry last, and which entry is the last of them; the same one means that there are
+// page returns the records behind the entry last, up to the entry end, and which entry is the last of them; the same one means that there are
 // no more.
-func (s *Store) page(o ExportOptions, last int64, seen map[string]bool) (lines [][]byte, next int64, err error) {
+func (s *Store) page(o ExportOptions, last, end int64, seen map[string]bool) (lines [][]byte, next int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var begun []string
 	next, size := last, 0
 	err = s.query(`SELECT record_id, conversation_id, turn_id, ts, kind, role, content, tool_calls, tool_results, tool,
-		provider, model, receipt_id, metadata, id FROM entries WHERE id > ?4 AND ?1 IN ('', conversation_id)
+		provider, model, receipt_id, metadata, id FROM entries WHERE id > ?4 AND id <= ?6 AND ?1 IN ('', conversation_id)
 		AND (?2 = '' OR ts >= ?2) AND (?3 = '' OR ts < ?3) ORDER BY id LIMIT ?5`,
 		func(st *sqlite3.Stmt) error {
 			e, err := scanEntry(st)
@@ -77,7 +88,7 @@ func (s *Store) page(o ExportOptions, last int64, seen map[string]bool) (lines [
 				return errStop
 			}
 			return nil
-		}, o.Conversation, o.Since, o.Until, last, pageRecords)
+		}, o.Conversation, o.Since, o.Until, last, pageRecords, end)
 	if err != nil {
 		return nil, last, err
 	}

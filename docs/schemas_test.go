@@ -125,7 +125,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	common := section(t, "## Records")
 	common, _, _ = strings.Cut(common, "\n### ")
 	for kind, v := range map[string]any{"user": record.User{}, "conversation": record.Conversation{}, "request": record.Request{}, "delta": record.Delta{}, "response": record.Response{},
-		"tool_call": record.ToolCall{}, "tool_result": record.ToolResult{}, "final": record.Final{}, "error": record.Error{}} {
+		"tool_call": record.ToolCall{}, "tool_result": record.ToolResult{}, "final": record.Final{}, "error": record.Error{}, "summary": record.Summary{}} {
 		words := section(t, "### "+kind) + common
 		if kind == "tool_result" {
 			words += section(t, "### tool_call")
@@ -178,7 +178,7 @@ func TestEveryErrorCodeIsDocumented(t *testing.T) {
 func TestReceiptExample(t *testing.T) {
 	_, example, _ := strings.Cut(section(t, "### tool_receipts.log"), "```json\n")
 	example, _, _ = strings.Cut(example, "```")
-	rep, err := receipt.Verify(strings.NewReader(example))
+	rep, err := receipt.Verify(strings.NewReader(example), receipt.Trust{})
 	if err != nil || !rep.Valid || rep.Count != 1 {
 		t.Errorf("%+v, %v", rep, err)
 	}

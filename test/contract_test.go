@@ -13,69 +13,81 @@ import (
 )
 
 // good holds arguments with which each command succeeds in a fresh home with one turn behind it. A command that is in no
-// list here fails the test: nobody adds a command without its contract. $CONV and $RECEIPT are filled in.
+// list here fails the test: nobody adds a command without its contract. What begins with $ is filled in.
 var good = map[string][]string{
-	"clawsh":                  {"-n", "hello"},
-	"clawsh agent":            {"-n", "-m", "hello"},
-	"clawsh init":             {},
-	"clawsh onboard":          {"--kind", "mock", "--autonomy", "supervised"},
-	"clawsh config validate":  {},
-	"clawsh config show":      {},
-	"clawsh estop":            {"--clear"},
-	"clawsh tool run":         {"time", "--json", "{}"},
-	"clawsh tool list":        {},
-	"clawsh tool show":        {"time"},
-	"clawsh provider list":    {},
-	"clawsh provider test":    {"local"},
-	"clawsh memory list":      {},
-	"clawsh memory search":    {"hello"},
-	"clawsh memory show":      {"$CONV"},
-	"clawsh memory clear":     {"--yes"},
-	"clawsh memory check":     {},
-	"clawsh memory backup":    {"$HOME/copy", "--force"},
-	"clawsh session list":     {},
-	"clawsh session show":     {},
-	"clawsh session delete":   {"$CONV", "--yes"},
-	"clawsh session reset":    {},
-	"clawsh reset":            {},
-	"clawsh usage":            {"--by", "model"},
-	"clawsh receipt list":     {},
-	"clawsh receipt show":     {"$RECEIPT"},
-	"clawsh receipt verify":   {},
-	"clawsh policy":           {},
-	"clawsh help":             {},
-	"clawsh completion":       {"bash"},
-	"claw-llm list":           {},
-	"claw-llm test":           {"local"},
-	"claw-llm help":           {"list"},
-	"claw-llm completion":     {"zsh"},
-	"claw-exec sandbox":       {},
-	"claw-gate policy":        {},
-	"claw-gate help":          {},
-	"claw-gate completion":    {"fish"},
-	"claw-exec list":          {},
-	"claw-exec show":          {"time"},
-	"claw-exec help":          {},
-	"claw-exec completion":    {"powershell"},
-	"claw-receipt verify":     {},
-	"claw-receipt list":       {},
-	"claw-receipt show":       {"$RECEIPT"},
-	"claw-receipt help":       {},
-	"claw-receipt completion": {"bash"},
-	"claw-mem list":           {},
-	"claw-mem search":         {"hello"},
-	"claw-mem show":           {"$CONV"},
-	"claw-mem clear":          {"--yes"},
-	"claw-mem archive":        {"$CONV"},
-	"claw-mem delete":         {"$CONV", "--yes"},
-	"claw-mem check":          {},
-	"claw-mem usage":          {"--by", "turn"},
-	"claw-mem backup":         {"$HOME/copy", "--force"},
-	"claw-mem context":        {"--latest"},
-	"claw-mem help":           {},
-	"claw-mem completion":     {"bash"},
-	"claw-loop help":          {},
-	"claw-loop completion":    {"bash"},
+	"clawsh":                     {"-n", "hello"},
+	"clawsh agent":               {"-n", "-m", "hello"},
+	"clawsh init":                {},
+	"clawsh onboard":             {"--kind", "mock", "--autonomy", "supervised"},
+	"clawsh config validate":     {},
+	"clawsh config show":         {},
+	"clawsh estop":               {"--clear"},
+	"clawsh tool run":            {"time", "--json", "{}"},
+	"clawsh tool list":           {},
+	"clawsh tool show":           {"time"},
+	"clawsh provider list":       {},
+	"clawsh provider test":       {"local"},
+	"clawsh memory list":         {},
+	"clawsh memory search":       {"hello"},
+	"clawsh memory show":         {"$CONV"},
+	"clawsh memory clear":        {"--yes"},
+	"clawsh session compact":     {},
+	"clawsh receipt list":        {},
+	"clawsh receipt show":        {"$RECEIPT"},
+	"clawsh receipt verify":      {},
+	"clawsh receipt keys":        {},
+	"clawsh receipt checkpoint":  {},
+	"clawsh receipt prove":       {"$RECEIPT"},
+	"clawsh receipt check-proof": {"$PROOF", "--key", "$PUBLIC"},
+	"clawsh receipt recover":     {},
+	"clawsh policy":              {},
+	"clawsh help":                {},
+	"clawsh completion":          {"bash"},
+	"claw-llm list":              {},
+	"claw-llm test":              {"local"},
+	"claw-llm help":              {"list"},
+	"claw-llm completion":        {"zsh"},
+	"claw-exec sandbox":          {},
+	"claw-gate policy":           {},
+	"claw-gate help":             {},
+	"claw-gate completion":       {"fish"},
+	"claw-exec list":             {},
+	"claw-exec show":             {"time"},
+	"claw-exec help":             {},
+	"claw-exec completion":       {"powershell"},
+	"claw-receipt verify":        {},
+	"claw-receipt list":          {},
+	"claw-receipt show":          {"$RECEIPT"},
+	"claw-receipt keys":          {},
+	"claw-receipt checkpoint":    {},
+	"claw-receipt prove":         {"$RECEIPT"},
+	"claw-receipt check-proof":   {"$PROOF", "--key", "$PUBLIC"},
+	"claw-receipt recover":       {},
+	"claw-receipt help":          {},
+	"claw-receipt completion":    {"bash"},
+	"claw-mem list":              {},
+	"claw-mem search":            {"hello"},
+	"claw-mem show":              {"$CONV"},
+	"claw-mem clear":             {"--yes"},
+	"claw-mem context":           {"--latest"},
+	"claw-mem help":              {},
+	"claw-mem completion":        {"bash"},
+	"claw-loop compact":          {},
+	"claw-loop help":             {},
+	"claw-loop completion":       {"bash"},
+	"clawsh memory check":        {},
+	"clawsh memory backup":       {"$HOME/copy", "--force"},
+	"clawsh session list":        {},
+	"clawsh session show":        {},
+	"clawsh session delete":      {"$CONV", "--yes"},
+	"clawsh session reset":       {},
+	"clawsh reset":               {},
+	"clawsh usage":               {"--by", "model"},
+	"claw-mem archive":           {"$CONV"},
+	"claw-mem delete":            {"$CONV", "--yes"},
+	"claw-mem check":             {},
+	"claw-mem usage":             {"--by", "turn"},
+	"claw-mem backup":            {"$HOME/copy", "--force"},
 }
 
 // filters write records, not an answer: for them the contract is about wrong usage only, and their streams are tested by
@@ -123,12 +135,33 @@ func newHome(t *testing.T) *home {
 	return h
 }
 
-func (h *home) fill(args []string) []string {
+func (h *home) fill(t *testing.T, args []string) []string {
+	t.Helper()
 	var out []string
 	for _, a := range args {
+		switch a {
+		case "$PROOF":
+			a = h.keep(t, "claw-receipt", "prove", h.receipt)
+		case "$PUBLIC":
+			a = h.keep(t, "claw-receipt", "keys")
+		}
 		out = append(out, strings.NewReplacer("$CONV", h.conv, "$RECEIPT", h.receipt, "$HOME", h.dir).Replace(a))
 	}
 	return out
+}
+
+// keep runs a program and returns the name of a file with its output.
+func (h *home) keep(t *testing.T, args ...string) string {
+	t.Helper()
+	out, errOut, code := h.run(t, args...)
+	if code != 0 {
+		t.Fatalf("%v: %s", args, errOut)
+	}
+	path := filepath.Join(t.TempDir(), args[1])
+	if err := os.WriteFile(path, []byte(out), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // commandTable asks a program for its command table.
@@ -186,11 +219,11 @@ func checkHelp(t *testing.T, h *home, name string) {
 }
 
 func checkGood(t *testing.T, h *home, name string, row tableRow, args []string) {
-	words := append(strings.Fields(name), h.fill(args)...)
+	words := append(strings.Fields(name), h.fill(t, args)...)
 	anew := func() {
 		if consuming[name] {
 			h = newHome(t)
-			words = append(strings.Fields(name), h.fill(args)...)
+			words = append(strings.Fields(name), h.fill(t, args)...)
 		}
 	}
 	out, errOut, code := h.run(t, append(words, "--output-format", "json")...)

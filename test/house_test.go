@@ -18,7 +18,8 @@ var rows = [][]string{
 	{"stage"},
 	{"provider", "policy", "tool", "receipt", "memory", "sandbox"},
 	{"command"},
-	{"config", "permit", "terminal", "process", "durable", "confine"},
+	{"config", "permit", "terminal", "process", "confine", "conversation"},
+	{"durable"},
 	{"record", "envelope", "seccomp", "secret"},
 }
 

@@ -15,7 +15,7 @@ func access(cfg *config.Config, homes string) confine.Access {
 	a := confine.Access{
 		Read:  []string{cfg.PermitPubPath()},
 		Write: []string{cfg.WorkspaceDir, homes},
-		Own:   []string{cfg.PermitsUsedPath()},
+		Own:   []string{cfg.PermitsUsedPath(), cfg.UnderWayPath()},
 		List:  []string{cfg.Home},
 		// for ask_user
 		Terminal: terminal.Device(),

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/durable"
 	"clawsh/lib/envelope"
 	"clawsh/lib/permit"
 	"clawsh/lib/policy"
@@ -28,8 +30,9 @@ type executor struct {
 	env      *tool.Env
 	// unconfined is why a program was not run for want of a sandbox.
 	unconfined string
-	homes      string  // where commands have their private homes
-	broker     *client // starts what this process may not; nil if no tool needs it
+	homes      string   // where commands have their private homes
+	underWay   *os.File // locked while calls may run
+	broker     *client  // starts what this process may not; nil if no tool needs it
 }
 
 func filter() command.Command {
@@ -59,6 +62,7 @@ func (e *executor) close() {
 		e.broker.close()
 	}
 	e.env.Scratch.Close()
+	e.underWay.Close()
 }
 
 func openExecutor(c *command.Call) (*executor, error) {
@@ -80,6 +84,9 @@ func openExecutor(c *command.Call) (*executor, error) {
 	}
 	if e.register, err = permit.OpenRegister(cfg.PermitsUsedPath()); err != nil {
 		return nil, fmt.Errorf("open the register of used permits: %w", err)
+	}
+	if e.underWay, err = durable.Share(cfg.UnderWayPath()); err != nil {
+		return nil, fmt.Errorf("say that calls may be under way: %w", err)
 	}
 	p, err := policy.New(cfg, policy.OS{})
 	if err != nil {
@@ -161,7 +168,15 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 		return denied("denied: %s", call.Verdict.Reason)
 	}
 	if err := e.admit(call); err != nil {
-		return denied("denied: %v", err)
+		o := denied("denied: %v", err)
+		o.Meta.Permit = record.PermitInvalid
+		switch {
+		case errors.Is(err, permit.ErrUsed):
+			o.Meta.Permit = record.PermitUsed
+		case errors.Is(err, permit.ErrExpired):
+			o.Meta.Permit = record.PermitExpired
+		}
+		return o
 	}
 	if stopped, why := config.Estop(e.config.Home); stopped {
 		return denied("denied: emergency stop: %s", why)

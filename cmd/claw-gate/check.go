@@ -47,7 +47,7 @@ old decision beside it (was). Other records of a log are left out when there is 
 			if !summary {
 				return stage.Filter(ctx, c, s)
 			}
-			for _, kind := range []record.Kind{record.KindUser, record.KindResponse, record.KindFinal, record.KindRequest, record.KindDelta, record.KindError} {
+			for _, kind := range []record.Kind{record.KindUser, record.KindResponse, record.KindFinal, record.KindSummary, record.KindRequest, record.KindDelta, record.KindError} {
 				s.Handlers[kind] = func(context.Context, record.Line, *stage.Writer) error { return nil }
 			}
 			quiet := *c

@@ -19,6 +19,7 @@ type auditLine struct {
 	ConversationID string      `json:"conversation_id"`
 	Tool           string      `json:"tool"`
 	ArgsSHA256     string      `json:"args_sha256"`
+	ArgsHash       string      `json:"args_hash,omitzero"`
 	Decision       string      `json:"decision"`
 	Risk           string      `json:"risk"`
 	Rule           string      `json:"rule"`
@@ -34,14 +35,14 @@ type auditLine struct {
 // A verdict that cannot be audited or signed becomes a denial.
 func (g *gate) commit(call record.ToolCall, v record.Verdict) (record.Verdict, error) {
 	now := time.Now().UTC()
-	v.DecidedAt = now.Format(record.TimeFormat)
+	v.DecidedAt, v.AuditID = now.Format(record.TimeFormat), record.NewID("audit-")
 	claims := permit.Claims{CallID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool,
 		ArgsSHA256: record.HashBytes(call.Args), Risk: v.Risk, Decision: v.Decision, PolicyHash: v.PolicyHash}
 	if v.Decision == record.Allow {
 		v.ExpiresAt = now.Add(permit.Lifetime).Format(record.TimeFormat)
 		claims.ExpiresAt, claims.Nonce = v.ExpiresAt, permit.NewNonce()
 	}
-	if err := g.write(claims, v); err != nil {
+	if err := g.write(call, claims, v); err != nil {
 		if v.Decision == record.Deny {
 			g.call.Log.Error("audit log cannot be written", "error", err.Error())
 			return v, nil
@@ -63,9 +64,10 @@ func denied(v record.Verdict, rule, reason string) record.Verdict {
 	return v
 }
 
-func (g *gate) write(c permit.Claims, v record.Verdict) error {
-	line, err := record.Encode(auditLine{V: record.Version, Kind: "audit", ID: record.NewID("audit-"), TS: v.DecidedAt, CallID: c.CallID,
-		ConversationID: c.ConversationID, Tool: c.Tool, ArgsSHA256: c.ArgsSHA256, Decision: v.Decision, Risk: v.Risk, Rule: v.Rule,
+func (g *gate) write(call record.ToolCall, c permit.Claims, v record.Verdict) error {
+	argsHash, _ := record.Hash(call.Args) // of what has no canonical form there is none
+	line, err := record.Encode(auditLine{V: record.Version, Kind: "audit", ID: v.AuditID, TS: v.DecidedAt, CallID: c.CallID,
+		ConversationID: c.ConversationID, Tool: c.Tool, ArgsSHA256: c.ArgsSHA256, ArgsHash: argsHash, Decision: v.Decision, Risk: v.Risk, Rule: v.Rule,
 		Reason: v.Reason, Approval: v.Approval, PolicyHash: v.PolicyHash, ExpiresAt: c.ExpiresAt, Nonce: c.Nonce})
 	if err != nil {
 		return err

@@ -20,6 +20,8 @@ type options struct {
 	agent, conversation, system, provider, model string
 	latest, stream, noTools                      bool
 	rounds                                       int
+	maxTokens                                    int64
+	maxCost                                      float64
 	timeout                                      time.Duration
 }
 
@@ -33,6 +35,8 @@ func (o *options) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.stream, "stream", false, "write the answer piece by piece, as delta records")
 	f.BoolVar(&o.noTools, "no-tools", false, "offer no tools to the model")
 	f.IntVar(&o.rounds, "max-tool-rounds", 0, "end the turn after `N` rounds of tool calls")
+	f.Int64Var(&o.maxTokens, "max-tokens", 0, "end the turn once it has used `N` tokens; 0: no limit")
+	f.Float64Var(&o.maxCost, "max-cost", 0, "end the turn once it has cost `AMOUNT`, in the currency of the prices; 0: no limit")
 	f.DurationVar(&o.timeout, "timeout", 0, "end the turn after `DURATION`, such as 90s")
 }
 
@@ -54,6 +58,7 @@ func filter() command.Command {
 			}
 			r.loop = l
 			go r.signals()
+			defer recoverCalls(ctx, c)()
 			defer l.Close()
 			res, err := stage.Filter(ctx, c, stage.Stage{Text: textUser,
 				Handlers: map[record.Kind]stage.Handler{record.KindUser: r.handle}})
@@ -87,10 +92,10 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 		return nil, err
 	}
 	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr)
-	lo.Starter, lo.Emit, lo.Event = siblings, r.emit, c.Event
+	lo.Starter, lo.Emit = siblings, r.emit
 	tools := make(chan error, 1)
 	go func() { tools <- o.tools(ctx, siblings, lo) }()
-	err = o.resume(ctx, siblings, lo)
+	err = o.resume(ctx, siblings, lo, resumed*lo.Budget.Tokens)
 	l := loop.New(*lo)
 	if err == nil {
 		err = l.Warm(ctx)

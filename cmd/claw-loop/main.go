@@ -14,6 +14,6 @@ does not start with { is taken as one user message. Other records pass through u
 
 SIGINT ends the running turn, keeping what was done; a second one leaves at once.`,
 		Access:   access,
-		Commands: []command.Command{filter()},
+		Commands: []command.Command{filter(), compact()},
 	})
 }

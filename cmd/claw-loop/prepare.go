@@ -10,6 +10,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/conversation"
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
@@ -31,8 +32,9 @@ func (o *options) resolve(cfg *config.Config, c *command.Call) (*loop.Options, e
 		}
 	}
 	lo := &loop.Options{Agent: o.agent, SystemPrompt: soul, Provider: o.provider, Model: o.model, Stream: o.stream,
-		MaxToolRounds: cfg.Limits.MaxToolRounds, MaxMessages: cfg.Limits.ContextMessages,
-		Timeout: time.Duration(cfg.Limits.TurnTimeoutS * float64(time.Second))}
+		MaxToolRounds: cfg.Limits.MaxToolRounds, MaxTokens: int64(cfg.Limits.MaxTokens), MaxCost: cfg.Limits.MaxCost,
+		Budget: conversation.Budget{Messages: cfg.Limits.ContextMessages, Tokens: cfg.Context.MaxTokens, Bytes: maxSentBytes}, CompactAt: cfg.Context.CompactAtTokens,
+		Timeout: time.Duration(cfg.Limits.TurnTimeoutS * float64(time.Second)), Event: c.Event, Warn: warn(c)}
 	a := cfg.Agents[o.agent]
 	if lo.Provider == "" {
 		lo.Provider = a.Provider
@@ -40,16 +42,49 @@ func (o *options) resolve(cfg *config.Config, c *command.Call) (*loop.Options, e
 	if lo.Model == "" {
 		lo.Model = a.Model
 	}
+	o.override(lo, c)
+	if lo.MaxToolRounds < 0 || lo.Timeout < 0 || lo.MaxTokens < 0 || !(lo.MaxCost >= 0) {
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--max-tool-rounds, --max-tokens, --max-cost and --timeout must not be negative")
+	}
+	return lo, priced(cfg, lo)
+}
+
+// maxSentBytes bounds the texts of a request: with what JSON adds they stay below record.MaxLineBytes but for the strangest ones.
+const maxSentBytes = record.MaxLineBytes / 4
+
+// warn logs what went wrong and does not end a turn.
+func warn(c *command.Call) func(event string, attrs ...any) {
+	return func(event string, attrs ...any) {
+		c.Log.Warn(strings.ReplaceAll(event, "_", " "), append([]any{"event", event}, attrs...)...)
+	}
+}
+
+// priced says what usage costs, and refuses a limit of cost where that is not known before anything is spent.
+func priced(cfg *config.Config, lo *loop.Options) error {
+	if lo.MaxCost <= 0 {
+		return nil
+	}
+	provider, model := cfg.Model(lo.Agent, lo.Provider, lo.Model)
+	lo.Price = func(who, reported string, u record.Usage) (float64, bool) {
+		return cfg.Price(who, model, reported, u.InputTokens, u.OutputTokens)
+	}
+	return cfg.CheckPrices(provider, model)
+}
+
+// override takes the limits from flags that are given.
+func (o *options) override(lo *loop.Options, c *command.Call) {
 	if c.Changed("max-tool-rounds") {
 		lo.MaxToolRounds = o.rounds
 	}
 	if c.Changed("timeout") {
 		lo.Timeout = o.timeout
 	}
-	if lo.MaxToolRounds < 0 || lo.Timeout < 0 {
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--max-tool-rounds and --timeout must not be negative")
+	if c.Changed("max-tokens") {
+		lo.MaxTokens = o.maxTokens
 	}
-	return lo, nil
+	if c.Changed("max-cost") {
+		lo.MaxCost = o.maxCost
+	}
 }
 
 const maxPromptBytes = 64 << 10
@@ -99,9 +134,13 @@ func (o *options) tools(ctx context.Context, s *loop.Siblings, lo *loop.Options)
 	return nil
 }
 
-// resume asks claw-mem for the conversation to go on with.
-func (o *options) resume(ctx context.Context, s *loop.Siblings, lo *loop.Options) error {
-	args := []string{"context", "--agent", o.agent, "--limit", fmt.Sprint(lo.MaxMessages)}
+// resumed is how many times the budget is asked for when a conversation goes on: what is over the budget is there to be
+// summarised, and a conversation of years does not take a hundred requests before its next turn.
+const resumed = 4
+
+// resume asks claw-mem for the conversation to go on with, at most so many estimated tokens of it; 0 is as much as there can be.
+func (o *options) resume(ctx context.Context, s *loop.Siblings, lo *loop.Options, tokens int) error {
+	args := []string{"context", "--agent", o.agent, "--limit", "0", "--max-tokens", fmt.Sprint(tokens)} // the loop chooses, each time it sends
 	switch {
 	case o.conversation != "":
 		args = append(args, "--conversation", o.conversation)
@@ -110,13 +149,33 @@ func (o *options) resume(ctx context.Context, s *loop.Siblings, lo *loop.Options
 	default:
 		return nil
 	}
-	var resumed struct {
+	var found struct {
 		ConversationID string           `json:"conversation_id"`
 		Messages       []record.Message `json:"messages"`
+		Turns          []struct {
+			TurnID       string `json:"turn_id"`
+			LastRecordID string `json:"last_record_id"`
+			Messages     int    `json:"messages"`
+		} `json:"turns"`
+		Summary struct {
+			Content string `json:"content"`
+		} `json:"summary"`
+		LeftOut int `json:"left_out"`
 	}
-	if err := s.Query(ctx, &resumed, "claw-mem", args...); err != nil {
+	if err := s.Query(ctx, &found, "claw-mem", args...); err != nil {
 		return err
 	}
-	lo.ConversationID, lo.Messages = resumed.ConversationID, resumed.Messages
+	lo.ConversationID, lo.Conversation.Summary, lo.LeftOut = found.ConversationID, found.Summary.Content, found.LeftOut
+	rest := found.Messages
+	if lo.Conversation.Summary != "" && len(rest) > 0 {
+		rest = rest[1:]
+	}
+	for _, t := range found.Turns {
+		if t.Messages < 0 || t.Messages > len(rest) {
+			return fmt.Errorf("claw-mem says that the turn %q has %d messages, and there are %d", t.TurnID, t.Messages, len(rest))
+		}
+		lo.Conversation.Turns = append(lo.Conversation.Turns, conversation.Turn{ID: t.TurnID, Record: t.LastRecordID, Messages: rest[:t.Messages:t.Messages]})
+		rest = rest[t.Messages:]
+	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/conversation"
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
 	"clawsh/lib/record"
@@ -21,6 +22,17 @@ const maxContextBytes = record.MaxLineBytes / 4
 type contextResult struct {
 	ConversationID string           `json:"conversation_id"`
 	Messages       []record.Message `json:"messages"`
+	Turns          []contextTurn    `json:"turns"`
+	Summary        *memory.Summary  `json:"summary,omitzero"`
+	Tokens         int              `json:"tokens"`
+	LeftOut        int              `json:"left_out"`
+}
+
+// contextTurn says which messages are a turn's: so many, behind those of the turn before, or behind the summary.
+type contextTurn struct {
+	TurnID       string `json:"turn_id"`
+	LastRecordID string `json:"last_record_id"`
+	Messages     int    `json:"messages"`
 }
 
 func (r contextResult) WriteText(w io.Writer) error {
@@ -35,34 +47,53 @@ func (r contextResult) WriteText(w io.Writer) error {
 type contextOptions struct {
 	agent, conversation string
 	latest              bool
-	limit               int
+	limit, tokens       int
 }
 
 func contextCommand() command.Command {
 	var o contextOptions
 	return command.Command{Name: "context", Envelope: "memory context", Args: "--conversation ID | --latest",
-		Summary: "show the recent turns of a conversation as the messages that a model is sent",
+		Summary: "show what a model is sent of a conversation",
+		Long: `Shows the newest summary of the conversation, if there is one, and the turns after that, as many as the budget holds. What is
+over it goes in this order: results of tools are shortened, the oldest first; then the oldest turns are left out. The newest turn
+is always there. Tokens are estimated: one for four ASCII bytes, one for two others, and eight for each message and each call.`,
 		Example: "claw-mem context --latest --output-format json",
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&o.conversation, "conversation", "", "the conversation `ID`, or its beginning")
 			f.BoolVar(&o.latest, "latest", false, "the latest conversation")
 			f.StringVar(&o.agent, "agent", "", "with --latest: of the agent `ID`")
-			f.IntVar(&o.limit, "limit", 40, "at most `N` messages, in whole turns")
+			f.IntVar(&o.limit, "limit", 0, "at most `N` messages, in whole turns, instead of limits.context_messages; 0: no limit")
+			f.IntVar(&o.tokens, "max-tokens", 0, "at most `N` estimated tokens, instead of context.max_tokens; 0: no limit")
 		},
 		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if o.latest == (o.conversation != "") {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "context needs either --conversation ID or --latest")
 			}
+			if o.limit < 0 || o.tokens < 0 {
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--limit and --max-tokens must not be negative")
+			}
 			var r contextResult
-			if err := reading(c, func(_ *config.Config, s *memory.Store) error { return o.load(s, &r) }); err != nil {
+			if err := reading(c, func(cfg *config.Config, s *memory.Store) error { return o.load(s, o.budget(c, cfg), &r) }); err != nil {
 				return nil, err
 			}
 			return r, nil
 		}}
 }
 
-func (o contextOptions) load(s *memory.Store, r *contextResult) (err error) {
+// budget is the configured one, but for what flags say.
+func (o contextOptions) budget(c *command.Call, cfg *config.Config) conversation.Budget {
+	b := conversation.Budget{Messages: cfg.Limits.ContextMessages, Tokens: cfg.Context.MaxTokens, Bytes: maxContextBytes}
+	if c.Changed("limit") {
+		b.Messages = o.limit
+	}
+	if c.Changed("max-tokens") {
+		b.Tokens = o.tokens
+	}
+	return b
+}
+
+func (o contextOptions) load(s *memory.Store, b conversation.Budget, r *contextResult) (err error) {
 	if o.latest {
 		r.ConversationID, err = s.Latest(o.agent)
 	} else {
@@ -71,6 +102,13 @@ func (o contextOptions) load(s *memory.Store, r *contextResult) (err error) {
 	if err != nil {
 		return err
 	}
-	r.Messages, err = s.Context(r.ConversationID, o.limit, maxContextBytes)
-	return err
+	c, err := s.Context(r.ConversationID, b)
+	if err != nil {
+		return err
+	}
+	r.Messages, r.Turns, r.Summary, r.Tokens, r.LeftOut = c.Messages(), []contextTurn{}, c.Summarised, c.Tokens(), c.LeftOut
+	for _, t := range c.Turns {
+		r.Turns = append(r.Turns, contextTurn{TurnID: t.ID, LastRecordID: t.Record, Messages: len(t.Messages)})
+	}
+	return nil
 }

@@ -19,7 +19,7 @@ import (
 func export() command.Command {
 	var o memory.ExportOptions
 	return command.Command{Name: "export", Envelope: "memory export", Args: "[CONVERSATION_ID]", Max: 1, Filter: true, Summary: "write what is stored as records, a line each, in their order",
-		Long: `Writes user, response, tool_result and final records as they are stored, the oldest first, and before the first record of a
+		Long: `Writes user, response, tool_result, final and summary records as they are stored, the oldest first, and before the first record of a
 conversation one of kind conversation: claw-mem import reads all of it. Providers' payloads and permits are not stored. Times are RFC 3339; since is included, until is not.`,
 		Example: "claw-mem export | claw-gate check --summary",
 		Flags: func(f *pflag.FlagSet) {

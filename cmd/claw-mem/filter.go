@@ -40,7 +40,7 @@ func filter() command.Command {
 			}
 			defer k.store.Close()
 			handlers := map[record.Kind]stage.Handler{}
-			for _, kind := range []record.Kind{record.KindUser, record.KindResponse, record.KindToolResult, record.KindFinal} {
+			for _, kind := range []record.Kind{record.KindUser, record.KindResponse, record.KindToolResult, record.KindFinal, record.KindSummary} {
 				handlers[kind] = k.handle
 			}
 			return stage.Filter(ctx, c, stage.Stage{Drain: true, Handlers: handlers})

@@ -50,7 +50,7 @@ type importer struct {
 func importCommand() command.Command {
 	k := importer{touched: map[string]bool{}}
 	return command.Command{Name: "import", Envelope: "memory import", Filter: true, Summary: "store records that export has written",
-		Long: `Reads records on standard input and stores conversation, user, response, tool_result and final records, and their session
+		Long: `Reads records on standard input and stores conversation, user, response, tool_result, final and summary records, and their session
 mirrors. What is stored already is left as it is, so an import can be repeated. Records of other kinds pass through; a line that
 cannot be stored becomes an error record, and the exit code 1. How many were stored is said on standard error, or with
 --summary as the answer, which is then all there is.`,
@@ -85,7 +85,7 @@ cannot be stored becomes an error record, and the exit code 1. How many were sto
 
 func (k *importer) run(ctx context.Context, m *memory.Mirror) error {
 	s := stage.Stage{Handlers: map[record.Kind]stage.Handler{}}
-	for _, kind := range []record.Kind{record.KindConversation, record.KindUser, record.KindResponse, record.KindToolResult, record.KindFinal} {
+	for _, kind := range []record.Kind{record.KindConversation, record.KindUser, record.KindResponse, record.KindToolResult, record.KindFinal, record.KindSummary} {
 		s.Handlers[kind] = k.take
 	}
 	_, err := stage.Filter(ctx, k.call, s)

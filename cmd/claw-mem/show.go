@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -24,6 +25,9 @@ func (r showResult) WriteText(w io.Writer) error {
 			continue // the same as the response before it
 		}
 		who := e.Role
+		if e.Kind == record.KindSummary {
+			who = "summary of what was said before, by a model"
+		}
 		if e.Tool != "" {
 			who += " " + terminal.Escape(e.Tool)
 		}
@@ -39,8 +43,8 @@ func (r showResult) WriteText(w io.Writer) error {
 }
 
 func show() command.Command {
-	return command.Command{Name: "show", Envelope: "memory show", Args: "[CONVERSATION_ID]", Max: 1, Summary: "show a conversation, the latest if none is named",
-		Long:    "The beginning of the id is enough, if no other starts like it.",
+	return command.Command{Name: "show", Envelope: "memory show", Args: "[ID]", Max: 1, Summary: "show a conversation, the latest if none is named, or one record",
+		Long:    "Of a conversation, the beginning of the id is enough, if no other starts like it. The id of a record, such as a call's, shows that alone.",
 		Example: "claw-mem show conv-019df3c2",
 		Access:  looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
@@ -53,7 +57,15 @@ func show() command.Command {
 					return err
 				}
 				r.Conversation, r.Entries, err = s.Show(id)
-				return err
+				if !errors.Is(err, memory.ErrNotFound) {
+					return err
+				}
+				conv, entries, noRecord := s.Record(id)
+				if noRecord != nil {
+					return err
+				}
+				r.Conversation, r.Entries = conv, entries
+				return nil
 			})
 			if err != nil {
 				return nil, err

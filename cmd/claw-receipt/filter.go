@@ -2,8 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 
 	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/durable"
 	"clawsh/lib/envelope"
 	"clawsh/lib/receipt"
 	"clawsh/lib/record"
@@ -20,9 +25,14 @@ func filter() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			log, err := receipt.OpenLog(cfg.Receipts.Path)
+			underWay, err := durable.Share(cfg.UnderWayPath())
 			if err != nil {
-				return nil, envelope.Errorf(envelope.ExitError, "receipts.unavailable", "open the receipt log: %w", err)
+				return nil, fmt.Errorf("say that receipts may be on their way: %w", err)
+			}
+			defer underWay.Close()
+			log, err := openLog(cfg)
+			if err != nil {
+				return nil, err
 			}
 			defer log.Close()
 			handle := func(_ context.Context, line record.Line, out *stage.Writer) error { return write(c, log, line, out) }
@@ -30,6 +40,18 @@ func filter() command.Command {
 				Handlers: map[record.Kind]stage.Handler{record.KindToolResult: handle}})
 		},
 	}
+}
+
+// openLog opens the log for writing.
+func openLog(cfg *config.Config) (*receipt.Log, error) {
+	log, err := receipt.OpenLog(cfg.Receipts.Path, receipt.Options{Keys: cfg.ReceiptKeysDir(), RotateBytes: cfg.Receipts.RotateBytes})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "open the receipt log: %w", err).WithHint("run: clawsh init")
+	}
+	if err != nil {
+		return nil, envelope.Errorf(envelope.ExitError, "receipts.unavailable", "open the receipt log: %w", err)
+	}
+	return log, nil
 }
 
 // write appends the receipt of a result and passes the result on with its id. A result whose receipt cannot be written
@@ -44,6 +66,9 @@ func write(c *command.Call, log *receipt.Log, line record.Line, out *stage.Write
 	}
 	res.Tool = c.Secrets.Text(res.Tool) // a name that the model chose; the hashes are over what the record holds
 	r, err := log.Append(res)
+	if errors.Is(err, receipt.ErrExists) {
+		return envelope.Errorf(0, "receipt.exists", "write the receipt of %s: %w: it was taken for interrupted", res.ID, err)
+	}
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "receipt.failed", "write the receipt of %s: %w", res.ID, err)
 	}

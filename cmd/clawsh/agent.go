@@ -64,6 +64,9 @@ func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Resu
 	if err != nil {
 		return nil, err
 	}
+	if err := o.checkPrices(c, cfg); err != nil {
+		return nil, err
+	}
 	interactive := stdinIsTerminal() && terminal.IsTerminal(os.Stdout)
 	stream := !c.JSON() && (o.stream || interactive)
 	r := &repl{call: c, config: cfg, channel: newCLI(c, stream)}

@@ -64,6 +64,8 @@ func (c *cli) Update(line record.Line) error {
 		c.started[line.ID()] = time.Now()
 		args, _ := line.Field("args")
 		c.tell("· %s %s", line.Text("tool"), short(c.secrets.Text(string(args))))
+	case record.KindSummary:
+		c.tell("· a summary now stands for the old turns of this conversation")
 	case record.KindToolResult:
 		mark := "✓"
 		if line.Text("status") != record.StatusAllowed {

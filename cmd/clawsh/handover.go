@@ -12,7 +12,8 @@ import (
 	"clawsh/lib/process"
 )
 
-// handOver is a command that belongs to a stage: clawsh becomes that stage. Only claw-llm gets the provider keys.
+// handOver is a command that belongs to a stage: clawsh becomes that stage. Only claw-llm gets the provider keys, and
+// claw-loop, which passes them on to it.
 func handOver(name, stage, sub, args, summary string) command.Command {
 	return command.Command{Name: name, Args: args, Max: -1, Summary: summary, HandOver: true, Example: "clawsh " + name,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
@@ -21,7 +22,7 @@ func handOver(name, stage, sub, args, summary string) command.Command {
 				return nil, fmt.Errorf("find %s: %w", stage, err)
 			}
 			var secrets []string
-			if stage == "claw-llm" {
+			if stage == "claw-llm" || stage == "claw-loop" {
 				secrets = secretNames(c)
 			}
 			argv := slices.Concat([]string{stage}, strings.Fields(sub), c.Raw)

@@ -90,12 +90,16 @@ func setUp(ctx context.Context, c *command.Call, p config.Paths) (*initResult, e
 // stages has the stages make what only they may touch.
 func (r *initResult) stages(ctx context.Context, c *command.Call, cfg *config.Config) error {
 	s := loop.NewSiblings(cfg, c.Environ, os.Stderr)
-	for _, step := range []struct{ stage, command, made string }{
-		{"claw-gate", "keys", cfg.PermitKeyPath()}, {"claw-mem", "init", cfg.Memory.Path}} {
+	for _, step := range []struct {
+		stage   string
+		command []string
+		made    string
+	}{{"claw-gate", []string{"keys"}, cfg.PermitKeyPath()}, {"claw-receipt", []string{"keys", "--create"}, cfg.ReceiptKeysDir()},
+		{"claw-mem", []string{"init"}, cfg.Memory.Path}} {
 		var done struct {
 			Created bool `json:"created"`
 		}
-		if err := s.Query(ctx, &done, step.stage, step.command); err != nil {
+		if err := s.Query(ctx, &done, step.stage, step.command...); err != nil {
 			return fmt.Errorf("create %s: %w", step.made, err)
 		}
 		r.note(step.made, done.Created)

@@ -29,6 +29,7 @@ type Config struct {
 	Agents          map[string]Agent
 	Limits          Limits
 	Usage           Usage
+	Context         Context
 
 	found bool
 }
@@ -82,6 +83,8 @@ type Memory struct {
 type Receipts struct {
 	Enabled bool   `toml:"enabled"`
 	Path    string `toml:"path"`
+	// RotateBytes is the size at which the log becomes a part of its own; 0 is never.
+	RotateBytes int64 `toml:"rotate_bytes"`
 }
 
 // Agent is an identity beside its soul.md.
@@ -98,6 +101,8 @@ type Limits struct {
 	MaxOutputBytes   int     `toml:"max_output_bytes"`
 	MaxFileBytes     int     `toml:"max_file_bytes"`
 	ContextMessages  int     `toml:"context_messages"`
+	MaxTokens        int     `toml:"max_tokens"` // of a turn; 0: no bound
+	MaxCost          float64 `toml:"max_cost"`   // of a turn, in Usage.Currency; 0: no bound
 	ToolTimeoutS     float64 `toml:"tool_timeout_s"`
 	ShellTimeoutS    float64 `toml:"shell_timeout_s"`
 	HTTPTimeoutS     float64 `toml:"http_timeout_s"`
@@ -115,6 +120,7 @@ type file struct {
 	Sandbox         Sandbox          `toml:"sandbox"`
 	Limits          Limits           `toml:"limits"`
 	Usage           Usage            `toml:"usage"`
+	Context         Context          `toml:"context"`
 	Channels        Channels         `toml:"channels"`
 	Memory          Memory           `toml:"memory"`
 	Receipts        Receipts         `toml:"receipts"`
@@ -146,12 +152,13 @@ func defaults() file {
 			AllowedCommands:   strings.Fields(allowedCommands),
 			AllowedDomains:    []string{"example.com", "*.wikipedia.org", "pkg.go.dev", "docs.python.org", "developer.mozilla.org"}},
 		Sandbox: sandboxDefaults(),
-		Limits: Limits{MaxToolRounds: 5, MaxResponseBytes: 1 << 20, MaxOutputBytes: 64 << 10, MaxFileBytes: 1 << 20, ContextMessages: 40,
+		Limits: Limits{MaxToolRounds: 5, MaxResponseBytes: 1 << 20, MaxOutputBytes: 64 << 10, MaxFileBytes: 1 << 20, ContextMessages: 200,
 			ToolTimeoutS: 30, ShellTimeoutS: 15, HTTPTimeoutS: 20, ApprovalTimeoutS: 300},
 		Usage:    Usage{Currency: "USD"},
+		Context:  Context{MaxTokens: 32_000, CompactAtTokens: 24_000},
 		Channels: Channels{CLI: CLI{Enabled: true, ToolsAllow: slices.Clone(toolNames)}},
 		Memory:   Memory{Backend: "sqlite", Path: "$CLAWSH_HOME/memory.sqlite"},
-		Receipts: Receipts{Enabled: true, Path: "$CLAWSH_HOME/tool_receipts.log"},
+		Receipts: Receipts{Enabled: true, Path: "$CLAWSH_HOME/tool_receipts.log", RotateBytes: 64 << 20},
 		Providers: providers{Models: map[string]Provider{
 			"local":             {Kind: "mock", Model: "mock"},
 			"openai_compatible": {Kind: "openai-compatible", BaseURL: "http://localhost:1234/v1", Model: "local-model", APIKeyEnv: "OPENAI_API_KEY"},
@@ -191,6 +198,15 @@ func (c *Config) PermitPubPath() string { return filepath.Join(c.KeysDir(), "per
 
 // PermitsUsedPath is the register of used permits.
 func (c *Config) PermitsUsedPath() string { return filepath.Join(c.Home, "permits.used") }
+
+// ReceiptKeysDir is the directory of the keys that receipts are sealed with.
+func (c *Config) ReceiptKeysDir() string { return filepath.Join(c.KeysDir(), "receipt") }
+
+// ReceiptsDir is the directory beside the receipts: their head, and older parts of them.
+func (c *Config) ReceiptsDir() string { return c.Receipts.Path + ".d" }
+
+// UnderWayPath is the file that every stage locks which runs calls or writes their receipts: nobody holds it, no call is under way.
+func (c *Config) UnderWayPath() string { return filepath.Join(c.Home, "under-way.lock") }
 
 // HistoryPath is the history of the conversation on the terminal.
 func (c *Config) HistoryPath() string { return filepath.Join(c.Home, "history") }

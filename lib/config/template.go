@@ -65,12 +65,19 @@ max_tool_rounds = 5                      # rounds of tool calls in a turn
 max_response_bytes = 1048576             # of a model or a web server
 max_output_bytes = 65536                 # of a tool, as the model gets it; the middle is cut out of longer ones
 max_file_bytes = 1048576                 # of a file that is read or written
-context_messages = 40                    # of a conversation that are sent to the model
+context_messages = 200                   # of a conversation that are sent to the model, at most
+max_tokens = 0                           # that a turn may use before it ends; 0: no limit
+max_cost = 0.0                           # that it may cost, in the currency of [usage], where every price is known; 0: no limit
 tool_timeout_s = 30.0
 shell_timeout_s = 15.0
 http_timeout_s = 20.0
 turn_timeout_s = 0.0                     # of a whole turn; 0: none
 approval_timeout_s = 300.0               # then the answer is no
+
+# What the model is sent of a conversation. Tokens are estimated: one for four bytes, more for scripts other than Latin.
+[context]
+max_tokens = 32000                       # results of tools are shortened, then the oldest turns left out; 0: no limit
+compact_at_tokens = 24000                # from this size on, a model's summary takes the place of old turns; 0: never
 
 # What tokens cost, for clawsh usage and limits of cost. Of the prices that fit, the first counts; a * ends a beginning of a name.
 [usage]
@@ -112,6 +119,7 @@ path = "$CLAWSH_HOME/memory.sqlite"
 [receipts]
 enabled = true
 path = "$CLAWSH_HOME/tool_receipts.log"
+rotate_bytes = 67108864                  # then the log goes on in a new file; 0: never
 `, list(d.Security.ForbiddenPaths), list(d.Security.ForbiddenCommands), list(d.Security.AllowedCommands),
 		list(d.Security.AllowedDomains), list(d.Channels.CLI.ToolsAllow))
 }
@@ -137,7 +145,7 @@ func list(items []string) string {
 // DisplayTOML is the configuration in force as TOML that can be loaded again. It holds no secret: only names of variables.
 func (c *Config) DisplayTOML() string {
 	b, err := toml.Marshal(file{WorkspaceDir: c.WorkspaceDir, DefaultProvider: c.DefaultProvider, DefaultModel: c.DefaultModel,
-		DefaultAgent: c.DefaultAgent, Security: c.Security, Sandbox: c.Sandbox, Limits: c.Limits, Usage: c.Usage, Channels: c.Channels, Memory: c.Memory, Receipts: c.Receipts,
+		DefaultAgent: c.DefaultAgent, Security: c.Security, Sandbox: c.Sandbox, Limits: c.Limits, Usage: c.Usage, Context: c.Context, Channels: c.Channels, Memory: c.Memory, Receipts: c.Receipts,
 		Agents: c.Agents, Providers: providers{c.Providers}})
 	if err != nil {
 		return fmt.Sprintf("# cannot be shown: %v\n", err)

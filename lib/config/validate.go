@@ -44,7 +44,7 @@ func (v *validator) check(f *file, c *Config) {
 	v.unknownKeys(f)
 	c.Sandbox = f.Sandbox
 	c.Security, c.Providers, c.Channels, c.Memory, c.Receipts = f.Security, f.Providers.Models, f.Channels, f.Memory, f.Receipts
-	c.Agents, c.Limits, c.Usage = f.Agents, f.Limits, f.Usage
+	c.Agents, c.Limits, c.Usage, c.Context = f.Agents, f.Limits, f.Usage, f.Context
 	c.DefaultProvider, c.DefaultModel, c.DefaultAgent = f.DefaultProvider, f.DefaultModel, f.DefaultAgent
 	v.places(f, c)
 	v.security(&c.Security)
@@ -53,7 +53,12 @@ func (v *validator) check(f *file, c *Config) {
 	v.providers(c)
 	v.agents(c)
 	v.limits(&c.Limits)
+	if n := c.Receipts.RotateBytes; n != 0 && (n < 64<<10 || n > 1<<40) {
+		v.problem("receipts.rotate_bytes", "%d: want 65536 or more, or 0 for never", n)
+	}
+	v.spending(&c.Limits)
 	v.usage(&c.Usage, c)
+	v.context(&c.Context)
 	for _, t := range c.Channels.CLI.ToolsAllow {
 		if !slices.Contains(toolNames, t) {
 			v.problem("channels.cli.tools_allow", "%s: want names among %s", quote("", t), strings.Join(toolNames, ", "))
@@ -63,7 +68,7 @@ func (v *validator) check(f *file, c *Config) {
 
 // schema are the keys there are, with * for a name of the user's choice.
 var schema = func() []string {
-	keys := []string{"workspace_dir", "default_provider", "default_model", "default_agent", "security", "security.rules", "sandbox", "limits", "usage", "usage.prices", "channels", "channels.cli",
+	keys := []string{"workspace_dir", "default_provider", "default_model", "default_agent", "security", "security.rules", "sandbox", "limits", "usage", "usage.prices", "context", "channels", "channels.cli",
 		"memory", "receipts", "agents", "agents.*", "providers", "providers.models", "providers.models.*"}
 	for table, names := range map[string]string{
 		"security":           "autonomy workspace_only forbidden_paths forbidden_commands allowed_commands allowed_domains audit_log sandbox",
@@ -71,10 +76,11 @@ var schema = func() []string {
 		"security.rules":     ruleKeys,
 		"usage":              usageKeys,
 		"usage.prices":       priceKeys,
-		"limits":             "max_tool_rounds max_response_bytes max_output_bytes max_file_bytes context_messages tool_timeout_s shell_timeout_s http_timeout_s turn_timeout_s approval_timeout_s",
+		"context":            contextKeys,
+		"limits":             "max_tool_rounds max_response_bytes max_output_bytes max_file_bytes context_messages max_tokens max_cost tool_timeout_s shell_timeout_s http_timeout_s turn_timeout_s approval_timeout_s",
 		"channels.cli":       "enabled tools_allow",
 		"memory":             "backend path",
-		"receipts":           "enabled path",
+		"receipts":           "enabled path rotate_bytes",
 		"agents.*":           "soul model provider",
 		"providers.models.*": "kind model base_url api_key_env fixture providers timeout_s idle_timeout_s max_retries temperature max_output_tokens",
 	} {

@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 // count appends lines that each hold the number behind that of the line before, and as many x.
 func count(l *Log) error {
 	for range perProcess {
-		err := l.AppendNext(false, func(last []byte, torn bool) ([]byte, error) {
+		err := l.AppendNext(false, func(e *End) ([]byte, error) {
+			last, torn := e.Last, e.Torn
 			n := 0
 			if last != nil {
 				if _, err := fmt.Sscan(string(last), &n); err != nil || torn {
@@ -191,8 +192,8 @@ func TestAppendNext(t *testing.T) {
 	var last string
 	var torn bool
 	next := func(line string) error {
-		return l.AppendNext(true, func(b []byte, t bool) ([]byte, error) {
-			last, torn = string(b), t
+		return l.AppendNext(true, func(e *End) ([]byte, error) {
+			last, torn = string(e.Last), e.Torn
 			return []byte(line), nil
 		})
 	}
@@ -238,7 +239,7 @@ func TestAppendRefuses(t *testing.T) {
 		t.Error("wrote two lines as one")
 	}
 	why := errors.New("why")
-	if err := l.AppendNext(false, func([]byte, bool) ([]byte, error) { return []byte("x"), why }); err != why {
+	if err := l.AppendNext(false, func(*End) ([]byte, error) { return []byte("x"), why }); err != why {
 		t.Errorf("%v", err)
 	}
 	l.Close()
@@ -256,9 +257,9 @@ func TestLongLine(t *testing.T) {
 	if err := open(t, path).Append(long, true); err != nil {
 		t.Fatal(err)
 	}
-	err := open(t, path).AppendNext(true, func(last []byte, torn bool) ([]byte, error) {
-		if !bytes.Equal(last, long) || torn {
-			t.Errorf("%d bytes, torn %t", len(last), torn)
+	err := open(t, path).AppendNext(true, func(e *End) ([]byte, error) {
+		if !bytes.Equal(e.Last, long) || e.Torn {
+			t.Errorf("%d bytes, torn %t", len(e.Last), e.Torn)
 		}
 		return []byte("end"), nil
 	})

@@ -6,8 +6,9 @@
 //	fstat, pread        nothing: the end of the file is only read
 //	write(line "\n")    nothing, all of it, or the first part: a torn line. The next append, by any process, ends it with
 //	                    a newline of its own, so that both lines stay to be read: the torn one is for the reader to judge
-//	fdatasync           the line, whole: it is durable. Before that a power cut may take it, and a reader may have seen it
 //	flock(LOCK_UN)      as above
+//	fdatasync           the line, whole: it is durable. Before that a power cut may take it, and a reader may have seen it.
+//	                    It makes every line before it durable as well, so that lines that are chained survive in order
 //
 // A write that fails (disk full, quota, file too large) is taken back with ftruncate under the same lock; if that fails
 // too, a torn line stays, as after a crash. When fdatasync fails the line stays, but is not promised.
@@ -83,44 +84,102 @@ func (l *Log) open() error {
 // Append appends one line, given without its newline, and with sync set returns only when it is durable. On an error the
 // line is not in the log, unless the message says that syncing it failed. A line that holds a newline is refused.
 func (l *Log) Append(line []byte, sync bool) error {
-	return l.append(sync, func(int64, bool) ([]byte, error) { return line, nil })
+	return l.append(sync, func(*End) ([]byte, error) { return line, nil })
 }
 
-// AppendNext appends the line that next makes of the last complete line (nil if there is none), all under the lock, so that
-// lines can be numbered or chained. torn tells that the file ends without a newline: a process died in the middle of a
-// write. Those bytes are kept and ended with a newline. next must not keep or change last. An error of next is returned as
-// it is, and nothing is written.
-func (l *Log) AppendNext(sync bool, next func(last []byte, torn bool) ([]byte, error)) error {
-	return l.append(sync, func(size int64, torn bool) ([]byte, error) {
-		if l.last == nil {
-			var err error
-			if l.last, err = lastLine(l.f, size); err != nil {
-				return nil, fmt.Errorf("read the last line of %s: %w", l.path, err)
-			}
+// AppendNext appends the line that next makes of the end of the log, all under the lock, so that lines can be numbered or
+// chained. An error of next is returned as it is, and nothing is written. With sync set it returns only when the line is
+// durable: that is waited for without the lock, so that several processes wait for the disk at the same time.
+func (l *Log) AppendNext(sync bool, next func(e *End) ([]byte, error)) error {
+	return l.append(sync, func(e *End) ([]byte, error) {
+		if err := e.readLast(); err != nil {
+			return nil, err
 		}
-		return next(l.last, torn)
+		return next(e)
 	})
 }
 
-func (l *Log) append(sync bool, compose func(size int64, torn bool) ([]byte, error)) error {
+// Locked calls f under the log's lock, with the end of the log.
+func (l *Log) Locked(f func(e *End) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.locked(func(e *End) error {
+		if err := e.readLast(); err != nil {
+			return err
+		}
+		return f(e)
+	})
+}
+
+// End is the end of a log, for a process that holds its lock.
+type End struct {
+	Last []byte // the last complete line, without its newline; nil if there is none. It must not be kept or changed
+	Torn bool   // the file ends without a newline: a process died in the middle of a write
+	Ours bool   // nobody else has appended since the last append by this Log
+	Size int64  // of the file, in bytes
+
+	log *Log
+}
+
+// ReadAt reads bytes of the log (io.ReaderAt).
+func (e *End) ReadAt(p []byte, off int64) (int, error) { return e.log.f.ReadAt(p, off) }
+
+// Cut shortens the log to so many bytes.
+func (e *End) Cut(size int64) error {
+	l := e.log
+	l.end, l.last = -1, nil
+	if err := l.f.Truncate(size); err != nil {
+		return fmt.Errorf("cut %s to %d bytes: %w", l.path, size, err)
+	}
+	e.Size, e.Torn, e.Ours, e.Last = size, false, false, nil
+	return e.readLast()
+}
+
+func (e *End) readLast() error {
+	l := e.log
+	if l.last == nil {
+		var err error
+		if l.last, err = lastLine(l.f, e.Size); err != nil {
+			return fmt.Errorf("read the last line of %s: %w", l.path, err)
+		}
+	}
+	e.Last = l.last
+	return nil
+}
+
+// locked calls f under the lock of the file; the caller holds mu.
+func (l *Log) locked(f func(e *End) error) error {
 	if err := l.lock(); err != nil {
 		return err
 	}
 	defer unix.Flock(int(l.f.Fd()), unix.LOCK_UN)
-	size, torn, err := l.look()
+	e, err := l.look()
 	if err != nil {
 		return fmt.Errorf("read the end of %s: %w", l.path, err)
 	}
-	line, err := compose(size, torn)
-	if err != nil {
+	return f(e)
+}
+
+func (l *Log) append(sync bool, compose func(e *End) ([]byte, error)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.locked(func(e *End) error {
+		line, err := compose(e)
+		if err != nil {
+			return err
+		}
+		if bytes.IndexByte(line, '\n') >= 0 {
+			return fmt.Errorf("append to %s: a line must not hold a newline", l.path)
+		}
+		return l.put(line, e)
+	})
+	if err != nil || !sync {
 		return err
 	}
-	if bytes.IndexByte(line, '\n') >= 0 {
-		return fmt.Errorf("append to %s: a line must not hold a newline", l.path)
+	if err := syncData(l.f); err != nil {
+		return fmt.Errorf("sync %s: %w", l.path, err)
 	}
-	return l.put(line, size, torn, sync)
+	return nil
 }
 
 // lock takes the lock, on the file that has the name: another process may have moved it away while we waited.
@@ -151,32 +210,33 @@ func flock(f *os.File) error {
 	}
 }
 
-// look tells the size of the file and whether it ends in the middle of a line. It forgets the last line unless nobody but
-// us has appended since.
-func (l *Log) look() (size int64, torn bool, err error) {
+// look finds the end of the file. It forgets the last line unless nobody but us has appended since.
+func (l *Log) look() (*End, error) {
 	info, err := l.f.Stat()
 	if err != nil {
-		return 0, false, err
+		return nil, err
 	}
-	size = info.Size()
-	if size == l.end && info.ModTime().Equal(l.at) {
-		return size, false, nil
+	e := &End{Size: info.Size(), log: l}
+	if e.Size == l.end && info.ModTime().Equal(l.at) {
+		e.Ours = true
+		return e, nil
 	}
 	l.end, l.last = -1, nil
-	if size == 0 {
-		return 0, false, nil
+	if e.Size == 0 {
+		return e, nil
 	}
 	var b [1]byte
-	if _, err := l.f.ReadAt(b[:], size-1); err != nil {
-		return 0, false, err
+	if _, err := l.f.ReadAt(b[:], e.Size-1); err != nil {
+		return nil, err
 	}
-	return size, b[0] != '\n', nil
+	e.Torn = b[0] != '\n'
+	return e, nil
 }
 
 // put writes the line, behind a newline if what is there is torn.
-func (l *Log) put(line []byte, size int64, torn, sync bool) error {
+func (l *Log) put(line []byte, e *End) error {
 	out := make([]byte, 0, len(line)+2)
-	if torn {
+	if e.Torn {
 		out = append(out, '\n')
 	}
 	out = append(append(out, line...), '\n')
@@ -184,19 +244,14 @@ func (l *Log) put(line []byte, size int64, torn, sync bool) error {
 	if n, err := l.write(l.f, out); err != nil {
 		err = fmt.Errorf("append a line of %d bytes to %s: %w", len(line), l.path, err)
 		if n > 0 {
-			if back := l.f.Truncate(size); back != nil {
+			if back := l.f.Truncate(e.Size); back != nil {
 				return fmt.Errorf("%w; %d bytes of it stay: %w", err, n, back)
 			}
 		}
 		return err
 	}
-	if sync {
-		if err := syncData(l.f); err != nil {
-			return fmt.Errorf("sync %s: %w", l.path, err)
-		}
-	}
 	if info, err := l.f.Stat(); err == nil {
-		l.end, l.at, l.last = size+int64(len(out)), info.ModTime(), bytes.Clone(line)
+		l.end, l.at, l.last = e.Size+int64(len(out)), info.ModTime(), bytes.Clone(line)
 	}
 	return nil
 }

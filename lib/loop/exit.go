@@ -19,7 +19,7 @@ func ExitCode(f record.Final) int {
 			}
 		}
 		return envelope.ExitOK
-	case record.StopMaxToolRounds, record.StopTimeout:
+	case record.StopMaxToolRounds, record.StopMaxTokens, record.StopMaxCost, record.StopTimeout:
 		return envelope.ExitLimit
 	case record.StopCancelled:
 		return envelope.ExitInterrupted

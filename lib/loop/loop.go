@@ -6,7 +6,8 @@
 //
 //	user → request → response → (tool calls → results → request → response)* → final
 //
-// and it ends after at most MaxToolRounds rounds of tools. tool_call lines go to the chain as the same bytes that
+// and it ends after at most MaxToolRounds rounds of tools. A conversation that has become too long is compacted before a turn: the
+// model writes a summary of the old turns, which is sent in their place. tool_call lines go to the chain as the same bytes that
 // claw-llm wrote. A stage that dies in the middle of a turn ends that turn with an error that names it; it is started
 // anew for the next one.
 package loop
@@ -17,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"clawsh/lib/conversation"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
 )
@@ -35,19 +37,30 @@ type Options struct {
 	MaxToolRounds int
 	// Timeout bounds a turn; zero means not at all.
 	Timeout time.Duration
+	// MaxTokens and MaxCost bound what a turn uses, summaries included: it ends before the request after the one that reaches
+	// them. Zero means not at all. Price says what the usage of a model costs.
+	MaxTokens int64
+	MaxCost   float64
+	Price     func(provider, model string, u record.Usage) (cost float64, known bool)
 	// Tools are the tools offered to the model.
 	Tools []record.Tool
-	// ConversationID and Messages resume a conversation.
+	// ConversationID and Conversation resume one.
 	ConversationID string
-	Messages       []record.Message
-	// MaxMessages bounds how many messages of the conversation are sent; zero means all.
-	MaxMessages int
+	Conversation   conversation.Conversation
+	// LeftOut is how many of the conversation's oldest turns Conversation lacks.
+	LeftOut int
+	// Budget bounds what is sent of the conversation.
+	Budget conversation.Budget
+	// CompactAt is the size in estimated tokens from which on old turns are summarised before a turn; zero means never.
+	CompactAt int
 	// Starter says how the stages are started.
 	Starter Starter
 	// Emit gets every record that the turn produces: deltas, tool calls, tool results and the final.
 	Emit func(line []byte) error
 	// Event gets what happens, for the log.
 	Event func(event string, attrs ...any)
+	// Warn gets what went wrong and does not end the turn, for the log.
+	Warn func(event string, attrs ...any)
 }
 
 // Starter gives the command of each stage.
@@ -63,18 +76,21 @@ type Loop struct {
 	mu         sync.Mutex // guards the three conversations against Kill
 	llm, chain *peer
 	mem        *store
-	messages   []record.Message
+	history    conversation.Conversation // the running turn is its last
 	started    bool
 }
 
 // New returns a Loop. Nothing is started before the first turn, or before Warm.
 func New(o Options) *Loop {
-	l := &Loop{Options: o, messages: o.Messages, started: o.ConversationID != ""}
+	l := &Loop{Options: o, history: o.Conversation, started: o.ConversationID != ""}
 	if l.ConversationID == "" {
 		l.ConversationID = record.NewID("conv-")
 	}
 	if l.Event == nil {
 		l.Event = func(string, ...any) {}
+	}
+	if l.Warn == nil {
+		l.Warn = func(string, ...any) {}
 	}
 	return l
 }

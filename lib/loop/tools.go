@@ -80,7 +80,7 @@ func (t *turn) note(r record.ToolResult) {
 			content += "\n" + r.Output
 		}
 	}
-	t.messages = append(t.messages, record.Message{Role: "tool", ToolCallID: r.ID, Content: content, IsError: !r.Success})
+	t.say(record.Message{Role: "tool", ToolCallID: r.ID, Content: content, IsError: !r.Success})
 	if r.ReceiptID != "" {
 		t.final.Receipts = append(t.final.Receipts, r.ReceiptID)
 	}

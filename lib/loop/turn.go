@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"clawsh/lib/conversation"
 	"clawsh/lib/envelope"
 	"clawsh/lib/record"
 )
@@ -15,6 +16,7 @@ type turn struct {
 	*Loop
 	id    string
 	final record.Final
+	spent spending
 }
 
 // ErrTimeout is the cause of a turn that took longer than Options.Timeout.
@@ -39,7 +41,7 @@ func (l *Loop) Turn(ctx context.Context, user record.User) (record.Final, error)
 
 func (l *Loop) begin(user *record.User) *turn {
 	if user.ConversationID != "" && user.ConversationID != l.ConversationID {
-		l.ConversationID, l.messages, l.started = user.ConversationID, nil, true
+		l.ConversationID, l.history, l.LeftOut, l.started = user.ConversationID, conversation.Conversation{}, 0, true
 	}
 	if !l.started {
 		l.started = true
@@ -65,20 +67,27 @@ func (t *turn) run(ctx context.Context, user record.User) error {
 	if err := t.persist(user); err != nil {
 		return err
 	}
-	t.messages = append(t.messages, record.Message{Role: "user", Content: user.Content})
+	t.history.Turns = append(t.history.Turns, conversation.Turn{ID: t.id, Record: t.final.ID})
+	t.say(record.Message{Role: "user", Content: user.Content})
+	if err := t.compact(ctx); err != nil {
+		return err
+	}
+	if t.limited() {
+		return nil
+	}
 	for {
 		resp, calls, err := t.ask(ctx)
 		if err != nil {
 			return err
 		}
-		t.messages = append(t.messages, record.Message{Role: "assistant", Content: resp.FinalText, ToolCalls: resp.ToolCalls})
+		t.say(record.Message{Role: "assistant", Content: resp.FinalText, ToolCalls: resp.ToolCalls})
 		t.final.Content = resp.FinalText
 		if len(calls) == 0 {
 			t.final.StopReason = record.StopFinalText
 			return nil
 		}
-		if t.final.Rounds >= t.MaxToolRounds {
-			t.giveUp(resp.ToolCalls)
+		if t.exhausted() || t.limited() {
+			t.refuse(resp.ToolCalls)
 			return nil
 		}
 		t.final.Rounds++
@@ -88,15 +97,11 @@ func (t *turn) run(ctx context.Context, user record.User) error {
 	}
 }
 
-// giveUp ends a turn whose model wants more tools than it may have.
-func (t *turn) giveUp(calls []record.CallPart) {
-	t.final.StopReason = record.StopMaxToolRounds
-	t.final.Error = fmt.Sprintf("no final answer after %d rounds of tool calls", t.final.Rounds)
-	t.final.ErrorCode = "limit.max_tool_rounds"
-	t.final.Hint = "raise limits.max_tool_rounds, or --max-tool-rounds for one turn"
-	for _, c := range calls {
-		t.messages = append(t.messages, record.Message{Role: "tool", ToolCallID: c.ID, IsError: true,
-			Content: "not run: the turn reached its limit of tool rounds"})
+// say adds a message to the turn, the last of the conversation.
+func (t *turn) say(m record.Message) {
+	if n := len(t.history.Turns); n > 0 {
+		last := &t.history.Turns[n-1]
+		last.Messages = append(last.Messages, m)
 	}
 }
 
@@ -111,8 +116,8 @@ func (t *turn) persist(v any) error {
 
 // ask sends the request and returns the response with its tool_call lines.
 func (t *turn) ask(ctx context.Context) (*record.Response, []record.Line, error) {
-	req := record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"), ConversationID: t.ConversationID,
-		TurnID: t.id, TS: record.Now(), Provider: t.Provider, Model: t.Model, SystemPrompt: t.SystemPrompt, Messages: t.window(),
+	req := &record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"), ConversationID: t.ConversationID,
+		TurnID: t.id, TS: record.Now(), Provider: t.Provider, Model: t.Model, SystemPrompt: t.SystemPrompt, Messages: t.history.Choose(t.Budget).Messages(),
 		Tools: t.Tools, Temperature: t.Temperature, Stream: t.Stream}
 	line, err := record.Encode(req)
 	if err != nil {
@@ -120,16 +125,17 @@ func (t *turn) ask(ctx context.Context) (*record.Response, []record.Line, error)
 	}
 	if len(line) > record.MaxLineBytes {
 		return nil, nil, envelope.Errorf(envelope.ExitError, "request.too_large", "the conversation is too long to send: %d bytes, at most %d",
-			len(line), record.MaxLineBytes).WithHint("start a new conversation, or lower limits.context_messages")
+			len(line), record.MaxLineBytes).WithHint("start a new conversation, or lower context.max_tokens")
 	}
 	if err := t.llm.send(line); err != nil {
 		return nil, nil, err
 	}
-	return t.answer(ctx, req.ID)
+	return t.answer(ctx, req)
 }
 
 // answer reads what claw-llm says about a request: deltas, then a response and its tool calls, or an error.
-func (t *turn) answer(ctx context.Context, id string) (*record.Response, []record.Line, error) {
+func (t *turn) answer(ctx context.Context, req *record.Request) (*record.Response, []record.Line, error) {
+	id := req.ID
 	var resp *record.Response
 	var calls []record.Line
 	for resp == nil || len(calls) < len(resp.ToolCalls) {
@@ -141,7 +147,7 @@ func (t *turn) answer(ctx context.Context, id string) (*record.Response, []recor
 		case line.Kind() == record.KindDelta && line.Text("request_id") == id:
 			err = t.Emit(line.Bytes())
 		case line.Kind() == record.KindResponse && line.Text("request_id") == id:
-			resp, err = t.response(line)
+			resp, err = t.response(req, line)
 		case line.Kind() == record.KindToolCall && line.Text("request_id") == id && resp != nil:
 			calls = append(calls, line)
 		case line.Kind() == record.KindError && (line.Text("ref") == id || line.Text("ref") == ""):
@@ -154,12 +160,12 @@ func (t *turn) answer(ctx context.Context, id string) (*record.Response, []recor
 	return resp, calls, nil
 }
 
-func (t *turn) response(line record.Line) (*record.Response, error) {
+func (t *turn) response(req *record.Request, line record.Line) (*record.Response, error) {
 	var r record.Response
 	if err := record.DecodeOpen(line.Bytes(), &r); err != nil {
 		return nil, fmt.Errorf("read the response of claw-llm: %w", err)
 	}
-	t.final.Usage = t.final.Usage.Add(r.Usage)
+	t.spend(req, &r)
 	t.final.Provider, t.final.Model = r.Provider, r.Model
 	return &r, t.mem.put(line.Bytes())
 }
@@ -205,22 +211,6 @@ func reported(line record.Line, exit int) error {
 	return &envelope.Error{Code: e.Code, Message: e.Message, Hint: e.Hint, Exit: exit}
 }
 
-// window is the part of the conversation that is sent: the newest messages, from a user message on.
-func (t *turn) window() []record.Message {
-	from := 0
-	if t.MaxMessages > 0 && len(t.messages) > t.MaxMessages {
-		for i := len(t.messages) - 1; i > 0; i-- {
-			if t.messages[i].Role == "user" {
-				from = i
-				if len(t.messages)-i >= t.MaxMessages {
-					break
-				}
-			}
-		}
-	}
-	return t.messages[from:]
-}
-
 // fail turns what went wrong into the final's stop reason, and ends the stages that were in the middle of it.
 func (t *turn) fail(ctx context.Context, err error) {
 	e := envelope.From(err)
@@ -240,7 +230,6 @@ func (t *turn) fail(ctx context.Context, err error) {
 		t.final.StopReason = record.StopStageError
 	}
 	t.abandon()
-	t.repair()
 }
 
 // abandon ends claw-llm and the tool chain; results of calls that were in flight are kept.
@@ -258,22 +247,6 @@ func (t *turn) abandon() {
 	}
 }
 
-// repair closes the conversation's open end: a call without a result would be refused by providers.
-func (t *turn) repair() {
-	answered := map[string]bool{}
-	for _, m := range t.messages {
-		answered[m.ToolCallID] = true
-	}
-	for i := len(t.messages) - 1; i >= 0 && t.messages[i].Role != "user"; i-- {
-		for _, c := range t.messages[i].ToolCalls {
-			if !answered[c.ID] {
-				t.messages = append(t.messages, record.Message{Role: "tool", ToolCallID: c.ID, IsError: true,
-					Content: "interrupted, outcome unknown"})
-			}
-		}
-	}
-}
-
 // finish persists the final, waits until everything is durable, and emits it.
 func (t *turn) finish(ctx context.Context) (record.Final, error) {
 	t.final.TS = record.Now()
@@ -286,11 +259,15 @@ func (t *turn) finish(ctx context.Context) (record.Final, error) {
 		t.mem.stop()
 		t.set(func() { t.mem = nil })
 	}
-	line, err := record.Encode(t.final)
+	return t.final, t.emitRecord(t.final)
+}
+
+func (t *turn) emitRecord(v any) error {
+	line, err := record.Encode(v)
 	if err != nil {
-		return t.final, err
+		return err
 	}
-	return t.final, t.Emit(line)
+	return t.Emit(line)
 }
 
 func (t *turn) persistFinal(ctx context.Context) error {

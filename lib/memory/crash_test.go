@@ -18,6 +18,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/ext/fts5"
 
+	"clawsh/lib/conversation"
 	"clawsh/lib/record"
 )
 
@@ -267,7 +268,7 @@ func TestUseAfterClose(t *testing.T) {
 	_, searchErr := s.Search("x", SearchOptions{})
 	_, listErr := s.Conversations(0)
 	_, _, showErr := s.Show("conv-1")
-	_, contextErr := s.Context("conv-1", 0, 0)
+	_, contextErr := s.Context("conv-1", conversation.Budget{})
 	_, clearErr := s.Clear()
 	putErr := s.Put(parse(t, "user", "u2", "c", "t", ""), "")
 	for i, err := range []error{searchErr, listErr, showErr, contextErr, clearErr, putErr} {

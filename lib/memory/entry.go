@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -28,9 +29,15 @@ type (
 		ErrorCode      string          `json:"error_code,omitzero"`
 		Hint           string          `json:"hint,omitzero"`
 	}
+	summaryMeta struct {
+		ThroughTurnID   string       `json:"through_turn_id"`
+		ThroughRecordID string       `json:"through_record_id"`
+		Turns           int          `json:"turns"`
+		Usage           record.Usage `json:"usage"`
+	}
 )
 
-// entryOf makes the entry of a record of one of the four kinds; agent is the one that the record names, if it does.
+// entryOf makes the entry of a record of one of the five kinds; agent is the one that the record names, if it does.
 func entryOf(line record.Line) (e Entry, agent string, err error) {
 	switch line.Kind() {
 	case record.KindUser:
@@ -41,6 +48,8 @@ func entryOf(line record.Line) (e Entry, agent string, err error) {
 		e, err = entryOfResult(line)
 	case record.KindFinal:
 		e, agent, err = entryOfFinal(line)
+	case record.KindSummary:
+		e, agent, err = entryOfSummary(line)
 	default:
 		return e, "", fmt.Errorf("%s record: %w", line.Kind(), ErrKind)
 	}
@@ -135,6 +144,19 @@ func (e *Entry) tokens(input bool) any {
 		return e.usage.InputTokens
 	}
 	return e.usage.OutputTokens
+}
+
+func entryOfSummary(line record.Line) (Entry, string, error) {
+	var s record.Summary
+	if err := record.DecodeOpen(line.Bytes(), &s); err != nil {
+		return Entry{}, "", err
+	}
+	if s.Content == "" || s.ThroughTurnID == "" || s.ThroughRecordID == "" {
+		return Entry{}, "", errors.New("it needs content, through_turn_id and through_record_id")
+	}
+	meta, err := record.Encode(summaryMeta{ThroughTurnID: s.ThroughTurnID, ThroughRecordID: s.ThroughRecordID, Turns: s.Turns, Usage: s.Usage})
+	return Entry{ID: s.ID, ConversationID: s.ConversationID, TurnID: s.TurnID, TS: s.TS, Role: "assistant",
+		Content: s.Content, Provider: s.Provider, Model: s.Model, Metadata: meta, usage: &s.Usage}, s.Agent, err
 }
 
 // timestamp returns ts in record.TimeFormat, so that timestamps sort as text; the current time if ts is no RFC 3339.

@@ -141,6 +141,8 @@ func (e *Entry) record() ([]byte, error) {
 			Provider: e.Provider, Model: e.Model, FinalText: e.Content, ToolCalls: calls, FinishReason: m.FinishReason, Usage: m.Usage})
 	case record.KindToolResult:
 		return e.result(conversation)
+	case record.KindSummary:
+		return e.summary(conversation)
 	}
 	var m finalMeta
 	if err := decodeMeta(e.Metadata, &m); err != nil {
@@ -156,6 +158,15 @@ func (e *Entry) record() ([]byte, error) {
 		f.Receipts = []string{}
 	}
 	return record.Encode(f)
+}
+
+func (e *Entry) summary(conversation string) ([]byte, error) {
+	var m summaryMeta
+	if err := decodeMeta(e.Metadata, &m); err != nil {
+		return nil, err
+	}
+	return record.Encode(record.Summary{V: record.Version, Kind: e.Kind, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS, Provider: e.Provider,
+		Model: e.Model, Content: e.Content, ThroughTurnID: m.ThroughTurnID, ThroughRecordID: m.ThroughRecordID, Turns: m.Turns, Usage: m.Usage})
 }
 
 func (e *Entry) result(conversation string) ([]byte, error) {

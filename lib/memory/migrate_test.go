@@ -13,6 +13,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/ext/fts5"
+
+	"clawsh/lib/conversation"
 )
 
 // version1SQL makes a file as the first release did: its schema to the letter, and a few entries.
@@ -64,8 +66,8 @@ func inside(t *testing.T, s *Store) string {
 	fmt.Fprintln(&out, used, err)
 	latest, err := s.Latest("ops")
 	fmt.Fprintln(&out, latest, err)
-	messages, err := s.Context("conv-old1", 0, 0)
-	fmt.Fprintln(&out, len(messages), err)
+	sent, err := s.Context("conv-old1", conversation.Budget{Messages: 40, Tokens: 10_000, Bytes: 1 << 20})
+	fmt.Fprintln(&out, len(sent.Messages()), err)
 	if err := s.Export(ExportOptions{Conversation: "conv-old1"}, func(l []byte) error { fmt.Fprintf(&out, "%s\n", l); return nil }); err != nil {
 		t.Error(err)
 	}

@@ -124,7 +124,8 @@ func (m *Mirror) put(root *os.Root, e *Entry, agent string) error {
 	return nil
 }
 
-// sessionLine is an entry's line in its session. A final that only repeats the answer has none.
+// sessionLine is an entry's line in its session. A final that only repeats the answer has none, nor has a summary: what it stands
+// for is there.
 func (e *Entry) sessionLine() (sessionLine, bool) {
 	line := sessionLine{ID: e.ID, TS: e.TS, ConversationID: e.ConversationID, TurnID: e.TurnID, Role: e.Role, Content: e.Content,
 		ToolCalls: e.ToolCalls, Tool: e.Tool, ReceiptID: e.ReceiptID}
@@ -134,7 +135,7 @@ func (e *Entry) sessionLine() (sessionLine, bool) {
 	if e.Kind == record.KindFinal {
 		line.Status = e.final().StopReason
 	}
-	return line, e.Kind != record.KindFinal || line.Status != record.StopFinalText
+	return line, e.Kind != record.KindSummary && (e.Kind != record.KindFinal || line.Status != record.StopFinalText)
 }
 
 // final is the metadata of a final.

@@ -10,7 +10,7 @@ import (
 	"clawsh/lib/record"
 )
 
-// Put stores a user, response, tool_result or final record; others are ErrKind. When it returns nil the record is
+// Put stores a user, response, tool_result, final or summary record; others are ErrKind. When it returns nil the record is
 // durable. The same record again is stored once; another record with its id is ErrConflict.
 //
 // Agent is the agent of the conversation, if the record begins one: "" means the record's own, or DefaultAgent. A

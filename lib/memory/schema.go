@@ -74,7 +74,7 @@ ALTER TABLE entries ADD COLUMN output_tokens INTEGER;
 UPDATE entries SET
   input_tokens = iif(json_valid(metadata), coalesce(CAST(json_extract(metadata, '$.usage.input_tokens') AS INTEGER), 0), 0),
   output_tokens = iif(json_valid(metadata), coalesce(CAST(json_extract(metadata, '$.usage.output_tokens') AS INTEGER), 0), 0)
-  WHERE kind = 'response';
+  WHERE kind IN ('response', 'summary');
 CREATE VIEW conversation_list AS
   SELECT c.id AS conversation_id, c.agent, c.title, c.started_at, c.updated_at, c.archived_at,
     count(DISTINCT e.turn_id) AS turns, count(e.id) AS entries,

@@ -27,6 +27,8 @@ func describe(e *Entry) (event, message string) {
 		if r.Error != "" {
 			message += ": " + r.Error
 		}
+	case record.KindSummary:
+		event, message = "summary", e.Content
 	case record.KindFinal:
 		f := e.final()
 		event, message = "final", fmt.Sprintf("%s, rounds %d", f.StopReason, f.Rounds)

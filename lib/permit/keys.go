@@ -8,12 +8,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"clawsh/lib/durable"
 )
 
 const (
@@ -93,26 +93,9 @@ func LoadVerifier(path string) (*Verifier, error) {
 
 // readKey reads a labelled key, of which others must not have the rights in forbidden. Its messages never quote it.
 func readKey(path, label string, forbidden fs.FileMode, size int) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	b, err := durable.ReadPrivate(path, forbidden)
 	if err != nil {
-		return nil, fmt.Errorf("read key: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read key: %w", err)
-	}
-	switch st, ok := info.Sys().(*syscall.Stat_t); {
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("key %s is no regular file", path)
-	case info.Mode().Perm()&forbidden != 0:
-		return nil, fmt.Errorf("key %s is open to others (mode %04o): make a new one if it may have been read, or chmod it", path, info.Mode().Perm())
-	case ok && int(st.Uid) != os.Geteuid():
-		return nil, fmt.Errorf("key %s belongs to user %d, not to you", path, st.Uid)
-	}
-	b, err := io.ReadAll(io.LimitReader(f, 1024))
-	if err != nil {
-		return nil, fmt.Errorf("read key %s: %w", path, err)
+		return nil, err
 	}
 	text, labelled := strings.CutPrefix(strings.TrimSuffix(string(b), "\n"), label)
 	key, err := base64.StdEncoding.Strict().DecodeString(text)

@@ -1,26 +1,38 @@
 // Package receipt writes and verifies receipts: for every attempted tool call, allowed, denied or failed, one line in a hash
 // chain that anyone can check offline.
 //
-//	{"id":"receipt-…","timestamp":"2026-05-12T14:00:00Z","conversation_id":"…","tool":"file_read","args_hash":"…",
-//	 "result_hash":"…","status":"allowed","risk":"low","previous_hash":"…","receipt_hash":"…"}
+//	{"id":"receipt-…","timestamp":"2026-05-12T14:00:00.000Z","conversation_id":"…","tool":"file_read","args_hash":"…",
+//	 "result_hash":"…","status":"allowed","risk":"low","previous_hash":"…","receipt_hash":"…","mac":"…"}
 //
-// receipt_hash is the SHA-256 of the receipt's canonical JSON (RFC 8785) without receipt_hash itself; previous_hash is the
-// receipt_hash before it, 64 zeros for the first. All values are texts of printable ASCII, so that `jq -cS` and sha256sum
-// alone can check a chain: docs/SCHEMAS.md shows how.
+// # What is written
 //
-// A process that dies in the middle of an append leaves the beginning of a line. The next append ends it with a newline and
-// chains to the last whole receipt, so a crash stops nobody; Verify counts such lines and tells of them. Any other line that
-// is no receipt is a broken chain, and an end that is none is not appended to.
+// receipt_hash is the SHA-256 of the receipt's canonical JSON (RFC 8785) without receipt_hash and mac; previous_hash is the
+// receipt_hash before it, 64 zeros for the first. mac is HMAC-SHA256 (RFC 2104), with a key of this home, of macDomain and
+// receipt_hash. All values are texts of printable ASCII, so that `jq -cS`, sha256sum and openssl alone can check a log:
+// docs/SCHEMAS.md shows how. A receipt has one spelling only.
 //
-// A chain alone shows an edited, inserted, removed, moved or doubled line, but neither a cut tail nor a log that was
-// rewritten as a whole: Report.Evidence says so.
+// Beside the log LOG, in the directory LOG.d, lie the signed head (a note of how many receipts there are and the hash of the
+// last) and older parts of the log, once it has been rotated. The keys lie in the home's keys/receipt.
+//
+// # What it is worth
+//
+// The chain alone shows an edited, inserted, removed, moved or doubled line. The macs show that whoever wrote them had the key: a
+// chain that somebody rewrote from some receipt on has wrong ones. The head shows a cut tail, and an older log that was put in
+// the place of the newer one. Somebody who holds the key can rewrite everything, and somebody who keeps an old log with its
+// head can put both back: against these only a Checkpoint helps that is kept where they cannot write.
+//
+// # A crash
+//
+// A receipt that Append returned survives. A process that dies in the middle of an append leaves the beginning of a line, which
+// the next append moves to LOG.d and cuts off; a process that dies between the receipt and the head leaves the head behind, which
+// the next append brings up to date. Verify tells both from tampering. A call that was allowed and whose process died before its
+// receipt was written gets one from Recover.
 package receipt
 
 import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"clawsh/lib/record"
 )
@@ -37,67 +49,74 @@ type Receipt struct {
 	Risk           string `json:"risk"`
 	PreviousHash   string `json:"previous_hash"`
 	ReceiptHash    string `json:"receipt_hash"`
+	MAC            string `json:"mac,omitzero"`
 }
 
-// body is what a receipt's hash is over. Its fields stand in the order of RFC 8785, by name, so that for texts of printable
-// ASCII the encoding is the canonical form.
-type body struct {
-	ArgsHash       string `json:"args_hash"`
-	ConversationID string `json:"conversation_id"`
-	ID             string `json:"id"`
-	PreviousHash   string `json:"previous_hash"`
-	ResultHash     string `json:"result_hash"`
-	Risk           string `json:"risk"`
-	Status         string `json:"status"`
-	Timestamp      string `json:"timestamp"`
-	Tool           string `json:"tool"`
-}
-
-// idPrefix begins the id of every receipt.
-const idPrefix = "receipt-"
+// idPrefix begins the id of every receipt, auditPrefix that of a line of the gate's audit log.
+const (
+	idPrefix    = "receipt-"
+	auditPrefix = "audit-"
+)
 
 // Genesis is the previous_hash of the first receipt.
 var Genesis = strings.Repeat("0", 64)
 
-// ErrNotFound means that there is no such receipt.
-var ErrNotFound = errors.New("no such receipt")
-
-// hash computes the receipt's hash. The receipt must have passed check, which vouches for printable ASCII.
-func (r Receipt) hash() (string, error) {
-	raw, err := record.Encode(body{ArgsHash: r.ArgsHash, ConversationID: r.ConversationID, ID: r.ID, PreviousHash: r.PreviousHash,
-		ResultHash: r.ResultHash, Risk: r.Risk, Status: r.Status, Timestamp: r.Timestamp, Tool: r.Tool})
-	if err != nil {
-		return "", fmt.Errorf("encode receipt: %w", err)
-	}
-	return record.HashBytes(raw), nil
-}
+// Reasons for which there is no receipt; test with errors.Is.
+var (
+	ErrNotFound   = errors.New("no such receipt")
+	ErrExists     = errors.New("the call has a receipt already")
+	ErrCheckpoint = errors.New("the checkpoint is not good")
+	ErrTampered   = errors.New("the log is not what was written")
+)
 
 // of makes the receipt of a result, without its place in the chain. A risk that nobody stated, or that there is not (a
-// forged verdict), is high.
-func of(res record.ToolResult) (Receipt, error) {
+// forged verdict), is high. derived tells that the id is that of the gate's decision, which one call only can have.
+func of(res record.ToolResult) (r Receipt, derived bool, err error) {
 	args, err := argsHash(res.Args)
 	if err != nil {
-		return Receipt{}, fmt.Errorf("hash the arguments: %w", err)
+		return Receipt{}, false, fmt.Errorf("hash the arguments: %w", err)
 	}
-	result, err := record.Encode(struct {
+	result, err := resultHash(res.Success, res.Output, res.Error)
+	if err != nil {
+		return Receipt{}, false, err
+	}
+	r = Receipt{ID: record.NewID(idPrefix), Timestamp: record.Now(), ConversationID: ascii(res.ConversationID), Tool: ascii(res.Tool),
+		ArgsHash: args, ResultHash: result, Status: res.Status, Risk: record.RiskHigh, PreviousHash: Genesis, ReceiptHash: Genesis}
+	if v := res.Verdict; v != nil {
+		if isRisk(v.Risk) {
+			r.Risk = v.Risk
+		}
+		p := res.Metadata.Permit
+		if id, ok := idOf(v.AuditID); ok && v.Decision == record.Allow && p != record.PermitUsed && p != record.PermitInvalid {
+			r.ID, derived = id, true
+		}
+	}
+	l := lineOf(r)
+	return r, derived, l.check()
+}
+
+// idOf is the id of the receipt of a call that the gate has allowed: that of the line in its audit log, with another prefix. So
+// the two can be joined, and a call that has no receipt be found.
+func idOf(auditID string) (string, bool) {
+	id, ok := strings.CutPrefix(auditID, auditPrefix)
+	return idPrefix + id, ok && len(id) == 36 && strings.Trim(id, "0123456789abcdef-") == ""
+}
+
+// resultHash is the hash of what became of a call.
+func resultHash(success bool, output, failure string) (string, error) {
+	raw, err := record.Encode(struct {
 		Success bool   `json:"success"`
 		Output  string `json:"output"`
 		Error   string `json:"error"`
-	}{res.Success, res.Output, res.Error})
+	}{success, output, failure})
 	if err != nil {
-		return Receipt{}, fmt.Errorf("hash the result: %w", err)
+		return "", fmt.Errorf("hash the result: %w", err)
 	}
-	resultHash, err := record.Hash(result)
+	h, err := record.Hash(raw)
 	if err != nil {
-		return Receipt{}, fmt.Errorf("hash the result: %w", err)
+		return "", fmt.Errorf("hash the result: %w", err)
 	}
-	r := Receipt{ID: record.NewID(idPrefix), Timestamp: record.Now(), ConversationID: ascii(res.ConversationID), Tool: ascii(res.Tool),
-		ArgsHash: args, ResultHash: resultHash, Status: res.Status, Risk: record.RiskHigh}
-	if v := res.Verdict; v != nil && isRisk(v.Risk) {
-		r.Risk = v.Risk
-	}
-	r.PreviousHash = Genesis
-	return r, r.check()
+	return h, nil
 }
 
 // argsHash is the hash of the arguments' canonical form. Arguments that have none, because a number in them cannot be held
@@ -116,92 +135,12 @@ func argsHash(args record.Raw) (string, error) {
 	return record.Hash(text)
 }
 
-// maxText bounds a text that comes from outside: the name of a tool is the model's choice.
-const maxText = 200
-
-// ascii returns a text as printable ASCII without quotes, backslashes and braces: these, other characters and % itself become
-// %XX, and a long text its beginning, "%..." and its hash. Different texts stay different: in the short form no % is followed
-// by a dot.
-func ascii(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`%"\{}`, c) >= 0 {
-			fmt.Fprintf(&b, "%%%02X", c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	if b.Len() > maxText {
-		return b.String()[:maxText-70] + "%..." + record.HashBytes([]byte(s))
-	}
-	return b.String()
-}
-
-// check refuses a receipt with a field that no receipt has. What the hashes are, it does not check.
-func (r Receipt) check() error {
-	for _, f := range []struct{ name, value string }{{"id", r.ID}, {"timestamp", r.Timestamp}, {"conversation_id", r.ConversationID},
-		{"tool", r.Tool}} {
-		if len(f.value) > maxText {
-			return fmt.Errorf("%s is longer than %d bytes", f.name, maxText)
-		}
-		for i := range len(f.value) {
-			if c := f.value[i]; c < ' ' || c > '~' {
-				return fmt.Errorf("%s is not printable ASCII", f.name)
-			}
-		}
-	}
-	switch {
-	case !strings.HasPrefix(r.ID, idPrefix) || len(r.ID) == len(idPrefix) || strings.Contains(r.ID, " "):
-		return errors.New(`id is not "receipt-" and a text without spaces`)
-	case !isTime(r.Timestamp):
-		return errors.New("timestamp is no time of RFC 3339 in UTC")
-	case r.Status != record.StatusAllowed && r.Status != record.StatusDenied && r.Status != record.StatusFailed:
-		return errors.New("status is none of allowed, denied and failed")
-	case !isRisk(r.Risk):
-		return errors.New("risk is none of low, medium and high")
-	case !isHash(r.ArgsHash) || !isHash(r.ResultHash) || !isHash(r.PreviousHash):
-		return errors.New("args_hash, result_hash or previous_hash is no SHA-256 in lower-case hex")
-	}
-	return nil
-}
-
-func isRisk(s string) bool {
-	return s == record.RiskLow || s == record.RiskMedium || s == record.RiskHigh
-}
-
-// isTime tells whether s is a time like 2026-05-12T14:00:00Z, with or without a fraction of the second.
-func isTime(s string) bool {
-	_, err := time.Parse(time.RFC3339, s)
-	return err == nil && strings.HasSuffix(s, "Z") && !strings.Contains(s, ",")
-}
-
-func isHash(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return len(s) == 64
-}
-
-// parse reads one line strictly: exactly the fields of a receipt, each a text, in any order.
-func parse(line []byte) (Receipt, error) {
-	var r Receipt
-	if len(line) == 0 || line[0] != '{' || line[len(line)-1] != '}' {
-		return r, errors.New("it does not begin and end with a brace")
-	}
-	if err := record.Decode(line, &r); err != nil {
-		return r, err
-	}
-	if err := r.check(); err != nil {
-		return r, err
-	}
-	h, err := r.hash()
+// Compare tells whether the content of a result, its arguments and what became of them, is what the receipt was written for.
+func (r Receipt) Compare(res record.ToolResult) (args, result bool, err error) {
+	a, err := argsHash(res.Args)
 	if err != nil {
-		return r, err
+		return false, false, fmt.Errorf("hash the arguments: %w", err)
 	}
-	if h != r.ReceiptHash {
-		return r, errors.New("receipt_hash is not the hash of its content")
-	}
-	return r, nil
+	h, err := resultHash(res.Success, res.Output, res.Error)
+	return a == r.ArgsHash, h == r.ResultHash && res.Status == r.Status, err
 }

@@ -1,224 +1,424 @@
 package receipt
 
 import (
-	"bufio"
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
-	"os"
+	"slices"
 	"strings"
 
-	"clawsh/lib/record"
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Report is what Verify found. Count is the number of receipts read, the bad one included; FirstBad is the number of the
-// first bad receipt, counted from 1, and 0 if there is none; LastHash is the receipt_hash of the last good one. Torn is the
-// number of unfinished lines, which are no receipts and are not counted as such; TornTail tells that the log ends with one.
+// What Verify found of the chain, the macs, the head and the checkpoint.
+const (
+	Intact     = "intact"      // chain: every receipt is as it was written, in its place
+	Broken     = "broken"      // chain, macs
+	Valid      = "valid"       // macs: all that there must be
+	None       = "none"        // macs, head, checkpoint: there is none
+	NotChecked = "not_checked" // macs, head: for want of a key
+	Agrees     = "agrees"      // head
+	Behind     = "behind"      // head: the last receipts came after it, as a crash leaves it
+	Disagrees  = "disagrees"   // head, checkpoint
+	Extended   = "extended"    // checkpoint: the log begins with what was checkpointed
+)
+
+// Levels of evidence, each on top of those before it.
+const (
+	LevelNone       = "none"
+	LevelChain      = "chain"
+	LevelMac        = "mac"
+	LevelHead       = "head"
+	LevelCheckpoint = "checkpoint"
+)
+
+// Levels are the levels that can be required, from the weakest to the strongest.
+var Levels = []string{LevelChain, LevelMac, LevelHead, LevelCheckpoint}
+
+// Trust is what a log is held against.
+type Trust struct {
+	Keys    *Keys       // to check macs with
+	Public  []PublicKey // to check signatures with
+	Against []byte      // a checkpoint
+	// Require is the level that the log must reach to be valid; empty is what the rest of Trust can establish.
+	Require string
+}
+
+// require is the level that is asked for.
+func (t Trust) require() string {
+	switch {
+	case t.Require != "":
+		return t.Require
+	case len(t.Against) > 0:
+		return LevelCheckpoint
+	case t.Keys != nil:
+		return LevelHead
+	}
+	return LevelChain
+}
+
+// Report is what Verify found. Count is the number of receipts read, a bad one included; FirstBad is the number of the
+// first receipt that is not as required, counted from 1, and 0 if there is none; LastHash is the receipt_hash of the last good
+// one. TornTail tells that the log ends in the middle of a line, which is no receipt. Level is the strongest level that the
+// log reaches, and Valid tells whether that is enough.
 type Report struct {
-	Valid    bool   `json:"valid"`
-	Count    int    `json:"count"`
-	FirstBad int    `json:"first_bad,omitzero"`
-	Reason   string `json:"reason,omitzero"`
-	Torn     int    `json:"torn,omitzero"`
-	TornTail bool   `json:"torn_tail,omitzero"`
-	LastHash string `json:"last_hash"`
-	Evidence string `json:"evidence"`
+	Valid      bool   `json:"valid"`
+	Require    string `json:"require"`
+	Level      string `json:"level"`
+	Count      int    `json:"count"`
+	FirstBad   int    `json:"first_bad,omitzero"`
+	Reason     string `json:"reason,omitzero"`
+	TornTail   bool   `json:"torn_tail,omitzero"`
+	LastHash   string `json:"last_hash"`
+	Chain      string `json:"chain"`
+	Macs       string `json:"macs"`
+	Head       string `json:"head"`
+	HeadCount  int    `json:"head_count,omitzero"`
+	Checkpoint string `json:"checkpoint"`
+	Size       int    `json:"checkpoint_count,omitzero"`
+	Evidence   string `json:"evidence"`
 }
 
-// Verify replays the log in r, in constant memory, and reports the first receipt that does not fit. A line that a dying
-// process left unfinished is counted in Torn and does not break the chain, which goes on behind it. An error means that the
-// log could not be read, not that it is bad.
-func Verify(r io.Reader) (Report, error) {
-	rep := Report{Valid: true, LastHash: Genesis}
-	err := each(r, func(line []byte) error {
-		if rep.TornTail = torn(line); rep.TornTail {
-			rep.Torn++
+// Verify replays a log in constant memory and holds it against what is trusted. If r is a Source, its head is among that. A line
+// at the end that a dying process left unfinished is not a receipt; anywhere else it breaks the chain. An error means that the
+// log could not be read, or that the checkpoint or a key makes no sense, not that the log is bad.
+func Verify(r io.Reader, t Trust) (Report, error) {
+	v := &verifier{trust: t}
+	if err := v.run(r); err != nil {
+		return Report{}, err
+	}
+	return v.report, nil
+}
+
+// verifier is one run of Verify.
+type verifier struct {
+	trust      Trust
+	report     Report
+	macs       []hash.Hash // of Trust.Keys, the oldest first
+	head       *head
+	headBad    string
+	headHash   string // of the receipt that the head names
+	checkpoint *tlog.Tree
+	tree       *tree // nil if no root is wanted
+	rooted     tlog.Hash
+	macBad     int
+	macReason  string
+	macSeen    bool
+	problems   [5]problem // by rank of the level
+	buf        []byte
+	last       [64]byte
+}
+
+func (v *verifier) run(r io.Reader) error {
+	copy(v.last[:], Genesis)
+	if err := v.prepare(r); err != nil {
+		return err
+	}
+	var chainErr error
+	err := each(r, func(raw []byte, ended bool) error {
+		if v.report.TornTail = !ended; v.report.TornTail && torn(raw) {
 			return nil
 		}
-		rep.Count++
-		x, err := parse(line)
-		if err == nil && x.PreviousHash != rep.LastHash {
-			err = errors.New("previous_hash is not the hash of the receipt before it")
-		}
-		if err != nil {
-			rep.Valid, rep.FirstBad, rep.Reason = false, rep.Count, err.Error()
-			return errStop
-		}
-		rep.LastHash = x.ReceiptHash
-		return nil
+		v.report.Count++
+		chainErr = v.receipt(raw)
+		return chainErr
 	})
-	if err != nil && !errors.Is(err, errStop) {
-		return rep, fmt.Errorf("read the receipts: %w", err)
+	if err != nil && chainErr == nil {
+		return fmt.Errorf("read the receipts: %w", err)
 	}
-	rep.Evidence = rep.evidence()
-	return rep, nil
+	v.conclude(chainErr)
+	return nil
 }
 
-// evidence says how far the finding reaches.
-func (r Report) evidence() string {
-	if !r.Valid {
-		if r.FirstBad == 1 {
-			return "nothing is established"
+// prepare opens head and checkpoint.
+func (v *verifier) prepare(r io.Reader) error {
+	if v.trust.Keys != nil {
+		for _, key := range v.trust.Keys.macs {
+			v.macs = append(v.macs, hmac.New(sha256.New, key))
 		}
-		return fmt.Sprintf("receipts 1 to %d are intact; nothing is established from receipt %d on", r.FirstBad-1, r.FirstBad)
+		if v.trust.Public == nil {
+			v.trust.Public = v.trust.Keys.Public
+		}
 	}
-	s := "chain intact; no head: the end of the log is not established"
-	if r.Torn > 0 {
-		s += fmt.Sprintf("; unfinished lines, as a process leaves that dies while it writes: %d", r.Torn)
+	if src, ok := r.(*Source); ok && src.head != nil && len(v.trust.Public) > 0 {
+		h, err := openHead(src.head, v.trust.Public)
+		if v.head = &h; err != nil {
+			v.headBad = err.Error()
+		}
+		v.headHash = Genesis
+	} else if ok && src.head != nil {
+		v.report.Head = NotChecked
 	}
-	if r.TornTail {
-		s += ", the last line is one"
-	}
-	return s
-}
-
-// lastWhole is the hash of the last receipt that is not torn.
-func lastWhole(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	rep, err := Verify(f)
-	if err == nil && !rep.Valid {
-		err = fmt.Errorf("invalid chain at receipt %d", rep.FirstBad)
-	}
-	return rep.LastHash, err
-}
-
-// maxLineBytes is longer than any receipt: its texts are bounded.
-const maxLineBytes = 8 << 10
-
-var errStop = errors.New("stop")
-
-// each calls f for each line until f fails. A line longer than any receipt is handed over cut to maxLineBytes, which makes it
-// neither a receipt nor a torn one; the rest of it is skipped.
-func each(r io.Reader, f func(line []byte) error) error {
-	b := bufio.NewReaderSize(r, maxLineBytes)
-	for {
-		line, err := b.ReadSlice('\n')
-		long := errors.Is(err, bufio.ErrBufferFull)
-		if err != nil && err != io.EOF && !long {
+	if len(v.trust.Against) > 0 {
+		c, err := openCheckpoint(v.trust.Against, v.trust.Public)
+		if err != nil {
 			return err
 		}
-		if len(line) == 0 {
-			return nil
+		v.checkpoint = &c
+		if v.tree == nil {
+			v.tree = &tree{}
 		}
-		if ferr := f(bytes.TrimSuffix(line, []byte{'\n'})); ferr != nil {
-			return ferr
-		}
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = b.ReadSlice('\n')
-		}
-		if long && err != nil && err != io.EOF {
+	}
+	return nil
+}
+
+// receipt checks one line and its place in the chain.
+func (v *verifier) receipt(raw []byte) error {
+	var l line
+	if err := l.scan(raw); err != nil {
+		return err
+	}
+	var h [64]byte
+	v.buf = l.sum(&h, v.buf)
+	switch {
+	case !bytes.Equal(h[:], l[fHash]):
+		return errContent
+	case !bytes.Equal(v.last[:], l[fPrevious]):
+		return errors.New("previous_hash is not the hash of the receipt before it")
+	}
+	v.mac(&l)
+	v.last = h
+	n := v.report.Count
+	if v.head != nil && v.head.count == n {
+		v.headHash = string(h[:])
+	}
+	if v.tree != nil {
+		if err := v.tree.add(raw); err != nil {
 			return err
 		}
-	}
-}
-
-// fieldNames are the names of a receipt in the order in which Append writes them.
-var fieldNames = []string{"id", "timestamp", "conversation_id", "tool", "args_hash", "result_hash", "status", "risk", "previous_hash",
-	"receipt_hash"}
-
-// torn tells whether a line is the beginning, and not all, of a line as Append writes it: what a process leaves that dies in
-// the middle of a write. Only a brace is missing at most, and a receipt holds no other brace, so one changed byte never makes
-// a whole receipt look torn.
-func torn(line []byte) bool {
-	if len(line) == 0 || len(line) >= maxLineBytes {
-		return false
-	}
-	before := `{"`
-	for _, name := range fieldNames {
-		lead := before + name + `":"`
-		if len(line) <= len(lead) {
-			return strings.HasPrefix(lead, string(line))
-		}
-		if !bytes.HasPrefix(line, []byte(lead)) {
-			return false
-		}
-		value, rest, ended := bytes.Cut(line[len(lead):], []byte{'"'})
-		if !isPlain(value) || !ended {
-			return isPlain(value)
-		}
-		line, before = rest, `,"`
-	}
-	return len(line) == 0
-}
-
-// isPlain tells whether a value is as ascii makes them.
-func isPlain(value []byte) bool {
-	for _, c := range value {
-		if c < ' ' || c > '~' || c == '\\' || c == '{' || c == '}' {
-			return false
-		}
-	}
-	return true
-}
-
-// Filter chooses receipts; empty fields match all.
-type Filter struct {
-	Conversation, Tool, Status string
-	Limit                      int
-}
-
-func (f Filter) match(r Receipt) bool {
-	return (f.Conversation == "" || strings.HasPrefix(r.ConversationID, f.Conversation)) && (f.Tool == "" || f.Tool == r.Tool) &&
-		(f.Status == "" || f.Status == r.Status)
-}
-
-// List returns the last Limit receipts (0: all) that match, oldest first, and how many lines are no receipts. It does not
-// check the chain: Verify does.
-func List(r io.Reader, f Filter) (out []Receipt, unreadable int, err error) {
-	out = []Receipt{}
-	err = each(r, func(line []byte) error {
-		var x Receipt
-		if record.Decode(line, &x) != nil {
-			unreadable++
-			return nil
-		}
-		if f.match(x) {
-			out = append(out, x)
-			if f.Limit > 0 && len(out) >= 2*f.Limit {
-				out = append(out[:0], out[len(out)-f.Limit:]...)
+		if v.checkpoint != nil && v.checkpoint.N == int64(n) {
+			var err error
+			if v.rooted, err = v.tree.root(); err != nil {
+				return err
 			}
 		}
-		return nil
-	})
-	if f.Limit > 0 && len(out) > f.Limit {
-		out = out[len(out)-f.Limit:]
 	}
-	return out, unreadable, err
+	return nil
 }
 
-// Find returns the receipt with this id, or the only one whose id starts like it, and its number as Verify counts.
-// Errors: ErrNotFound; several that start like it. It does not check the chain.
-func Find(r io.Reader, id string) (found Receipt, number int, err error) {
-	n, matches := 0, 0
-	err = each(r, func(line []byte) error {
-		if torn(line) {
-			return nil
-		}
-		n++
-		var x Receipt
-		if record.Decode(line, &x) != nil || len(id) < len(idPrefix) || !strings.HasPrefix(x.ID, id) {
-			return nil
-		}
-		found, number = x, n
-		if x.ID == id {
-			matches = 1
-			return errStop
-		}
-		matches++
-		return nil
-	})
-	switch {
-	case err != nil && !errors.Is(err, errStop):
-		return Receipt{}, 0, fmt.Errorf("read the receipts: %w", err)
-	case matches == 0:
-		return Receipt{}, 0, ErrNotFound
-	case matches > 1:
-		return Receipt{}, 0, fmt.Errorf("%d receipts start like this: give more of the id", matches)
+// mac checks that a receipt has the mac that it must have. Keys follow each other: behind a mac of a newer one, none of an
+// older one is good.
+func (v *verifier) mac(l *line) {
+	v.macSeen = v.macSeen || l[fMac] != nil
+	if v.macBad > 0 || len(v.macs) == 0 {
+		return
 	}
-	return found, number, nil
+	n, k := v.report.Count, v.trust.Keys
+	if l[fMac] == nil {
+		switch {
+		case n > k.Adopted:
+			v.macBad, v.macReason = n, "its mac is missing"
+		case n == k.Adopted && string(l[fHash]) != k.AdoptedHash:
+			v.macBad, v.macReason = n, "it is not the receipt that was the last when the key was made"
+		}
+		return
+	}
+	for i, m := range v.macs {
+		if sumsTo(m, l[fHash], l[fMac]) {
+			v.macs = v.macs[i:]
+			return
+		}
+	}
+	v.macBad, v.macReason = n, "its mac is not by the key of this log"
+}
+
+func sumsTo(m hash.Hash, receiptHash, want []byte) bool {
+	var sum [sha256.Size]byte
+	var text [64]byte
+	m.Reset()
+	io.WriteString(m, macDomain)
+	m.Write(receiptHash)
+	hex.Encode(text[:], m.Sum(sum[:0]))
+	return hmac.Equal(text[:], want)
+}
+
+// conclude fills in the report.
+func (v *verifier) conclude(chainErr error) {
+	r := &v.report
+	r.LastHash, r.Require = string(v.last[:]), v.trust.require()
+	r.Chain, r.Level = Intact, LevelNone
+	if chainErr != nil {
+		r.Chain = Broken
+		v.problems[rank(LevelChain)] = problem{number: r.Count, reason: chainErr.Error()}
+	}
+	v.concludeMacs()
+	v.concludeHead()
+	v.concludeCheckpoint()
+	for _, level := range Levels {
+		if p := v.against(level); p == nil {
+			r.Level = level
+		}
+	}
+	bad := v.against(r.Require)
+	r.Valid = bad == nil
+	r.Evidence = v.evidence(chainErr != nil)
+	if bad != nil {
+		r.FirstBad, r.Reason = bad.number, bad.reason
+	}
+}
+
+// problem is why a level is not reached. One that is for want of evidence, and not against it, does not stand in the way of a
+// stronger level for somebody who has no key of macs.
+type problem struct {
+	number int // of the first receipt that it is about; 0: of none
+	reason string
+	want   bool
+}
+
+// against is the first problem that stands in the way of a level.
+func (v *verifier) against(level string) *problem {
+	for i := 1; i <= rank(level); i++ {
+		p := &v.problems[i]
+		if p.reason != "" && !(p.want && v.trust.Keys == nil && i < rank(level)) {
+			return p
+		}
+	}
+	return nil
+}
+
+func rank(level string) int { return slices.Index(Levels, level) + 1 }
+
+func (v *verifier) concludeMacs() {
+	r := &v.report
+	switch k := v.trust.Keys; {
+	case k == nil && v.macSeen:
+		r.Macs = NotChecked
+	case k == nil:
+		r.Macs = None
+	case v.macBad > 0:
+		r.Macs = Broken
+	case r.Count < k.Adopted && r.Chain == Intact:
+		v.macBad, v.macReason = r.Count+1, fmt.Sprintf("it is missing: there were %d receipts when the key was made", k.Adopted)
+		r.Macs = Broken
+	default:
+		r.Macs = Valid
+	}
+	switch r.Macs {
+	case Broken:
+		v.problems[rank(LevelMac)] = problem{number: v.macBad, reason: v.macReason}
+	case NotChecked, None:
+		v.problems[rank(LevelMac)] = problem{reason: "there is no key to check macs with", want: true}
+	}
+}
+
+func (v *verifier) concludeHead() {
+	r := &v.report
+	if v.head == nil {
+		if r.Head == "" {
+			r.Head = None
+		}
+		reason := "there is no head: receipts at the end may be missing"
+		if r.Head == NotChecked {
+			reason = "there is no key to check the head with"
+		}
+		v.problems[rank(LevelHead)] = problem{reason: reason, want: true}
+		return
+	}
+	r.HeadCount, r.Head = v.head.count, Disagrees
+	number, reason := 0, ""
+	switch {
+	case v.headBad != "":
+		reason = "the head is not good: " + v.headBad
+	case v.head.count > r.Count:
+		number, reason = r.Count+1, fmt.Sprintf("it is missing: the head counts %d receipts", v.head.count)
+	case v.headHash != v.head.hash:
+		number, reason = v.head.count, "it is not the receipt that the head names"
+	case v.head.count < r.Count && v.trust.Keys == nil:
+		number, reason = v.head.count+1, "the head does not count it, and there is no key to check its mac with"
+	case v.head.count < r.Count:
+		r.Head = Behind
+	default:
+		r.Head = Agrees
+	}
+	v.problems[rank(LevelHead)] = problem{number: number, reason: reason}
+}
+
+func (v *verifier) concludeCheckpoint() {
+	r := &v.report
+	if v.checkpoint == nil {
+		r.Checkpoint = None
+		v.problems[rank(LevelCheckpoint)] = problem{reason: "no checkpoint was given: --against FILE"}
+		return
+	}
+	r.Size, r.Checkpoint = int(v.checkpoint.N), Disagrees
+	number, reason := 0, ""
+	switch {
+	case v.checkpoint.N > int64(r.Count):
+		number, reason = r.Count+1, fmt.Sprintf("it is missing: the checkpoint counts %d receipts", v.checkpoint.N)
+	case v.checkpoint.N > 0 && v.rooted != v.checkpoint.Hash:
+		reason = fmt.Sprintf("the first %d receipts are not those of the checkpoint", v.checkpoint.N)
+	default:
+		r.Checkpoint = Extended
+	}
+	v.problems[rank(LevelCheckpoint)] = problem{number: number, reason: reason}
+}
+
+// evidence says in words how far the finding reaches.
+func (v *verifier) evidence(broken bool) string {
+	r := v.report
+	if broken {
+		if r.Count <= 1 {
+			return "nothing is established"
+		}
+		return fmt.Sprintf("receipts 1 to %d are intact; nothing is established from receipt %d on", r.Count-1, r.Count)
+	}
+	parts := []string{"chain intact"}
+	switch r.Macs {
+	case Valid:
+		parts = append(parts, "macs valid")
+	case Broken:
+		parts = append(parts, fmt.Sprintf("mac wrong at receipt %d: from there on somebody without the key may have written", v.macBad))
+	case NotChecked:
+		parts = append(parts, "macs not checked, for want of the key")
+	case None:
+		parts = append(parts, "no macs: somebody may have rewritten it as a whole")
+	}
+	switch r.Head {
+	case Agrees:
+		parts = append(parts, "head agrees")
+	case Behind:
+		parts = append(parts, fmt.Sprintf("head agrees and is %d behind, as a crash leaves it", r.Count-r.HeadCount))
+	case Disagrees:
+		parts = append(parts, "head disagrees")
+	case NotChecked:
+		parts = append(parts, "head not checked, for want of the key")
+	default:
+		parts = append(parts, "no head: the end of the log is not established")
+	}
+	switch r.Checkpoint {
+	case Extended:
+		parts = append(parts, fmt.Sprintf("it extends the checkpoint of %d", r.Size))
+	case Disagrees:
+		parts = append(parts, fmt.Sprintf("it does not extend the checkpoint of %d", r.Size))
+	}
+	if r.TornTail {
+		parts = append(parts, "the last line is unfinished, as a process leaves it that dies while it writes")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// openCheckpoint checks the signature of a checkpoint (https://c2sp.org/tlog-checkpoint).
+func openCheckpoint(raw []byte, keys []PublicKey) (tlog.Tree, error) {
+	if len(keys) == 0 {
+		return tlog.Tree{}, fmt.Errorf("%w: there is no key to check it with", ErrCheckpoint)
+	}
+	known, err := verifiers(keys)
+	if err != nil {
+		return tlog.Tree{}, err
+	}
+	n, err := note.Open(raw, known)
+	if err != nil {
+		return tlog.Tree{}, fmt.Errorf("%w: it is not signed by a key of this log", ErrCheckpoint)
+	}
+	tree, err := parseCheckpoint(n.Text, n.Sigs[0].Name)
+	if err != nil {
+		return tlog.Tree{}, fmt.Errorf("%w: %w", ErrCheckpoint, err)
+	}
+	return tree, nil
 }

@@ -133,6 +133,7 @@ type Verdict struct {
 	Approval   string `json:"approval"`
 	PolicyHash string `json:"policy_hash"`
 	DecidedAt  string `json:"decided_at"`
+	AuditID    string `json:"audit_id,omitzero"`
 	ExpiresAt  string `json:"expires_at,omitzero"`
 	Permit     string `json:"permit,omitzero"`
 }
@@ -179,7 +180,15 @@ type ResultMeta struct {
 	HTTPStatus      int          `json:"http_status,omitzero"`
 	FinishedAt      string       `json:"finished_at,omitzero"`
 	CancelledReason string       `json:"cancelled_reason,omitzero"`
+	Permit          string       `json:"permit,omitzero"`
 }
+
+// Values of ResultMeta.Permit: why claw-exec refused the permit of a call, which therefore did not run.
+const (
+	PermitUsed    = "used"
+	PermitExpired = "expired"
+	PermitInvalid = "invalid"
+)
 
 // Confinement is what was in force around a tool's programs: for each guarantee of the sandbox the mechanism, and which
 // guarantees were missing.
@@ -201,6 +210,8 @@ const (
 const (
 	StopFinalText     = "final_text"
 	StopMaxToolRounds = "max_tool_rounds"
+	StopMaxTokens     = "max_tokens"
+	StopMaxCost       = "max_cost"
 	StopTimeout       = "timeout"
 	StopCancelled     = "cancelled"
 	StopProviderError = "provider_error"
@@ -248,6 +259,26 @@ type Conversation struct {
 	TS             string `json:"ts,omitzero"`
 	Agent          string `json:"agent"`
 	ArchivedAt     string `json:"archived_at,omitzero"`
+}
+
+// Summary stands for the beginning of a conversation when a model is asked: Content, which a model wrote, for the turns up to
+// ThroughTurnID, whose records end with ThroughRecordID, Turns of them. What it stands for is kept. TurnID is the turn in which
+// it was written; Usage is what writing it took.
+type Summary struct {
+	V               int    `json:"v"`
+	Kind            Kind   `json:"kind"`
+	ID              string `json:"id"`
+	ConversationID  string `json:"conversation_id"`
+	TurnID          string `json:"turn_id,omitzero"`
+	TS              string `json:"ts,omitzero"`
+	Agent           string `json:"agent,omitzero"`
+	Provider        string `json:"provider,omitzero"`
+	Model           string `json:"model,omitzero"`
+	Content         string `json:"content"`
+	ThroughTurnID   string `json:"through_turn_id"`
+	ThroughRecordID string `json:"through_record_id"`
+	Turns           int    `json:"turns"`
+	Usage           Usage  `json:"usage"`
 }
 
 // Error reports a failure of a stage, in the place of the record that it could not handle. Ref is the id of the record

@@ -42,6 +42,7 @@ const (
 	KindToolResult Kind = "tool_result"
 	KindFinal      Kind = "final"
 	KindError      Kind = "error"
+	KindSummary    Kind = "summary"
 
 	// KindConversation is in exports of the memory alone.
 	KindConversation Kind = "conversation"

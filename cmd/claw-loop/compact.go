@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/conversation"
+	"clawsh/lib/envelope"
+	"clawsh/lib/loop"
+	"clawsh/lib/record"
+	"clawsh/lib/terminal"
+)
+
+// compactResult says what a summary stands for, or that there is none.
+type compactResult struct {
+	ConversationID  string       `json:"conversation_id"`
+	Compacted       bool         `json:"compacted"`
+	Turns           int          `json:"turns"` // that the summary stands for, beside an earlier one
+	TurnsKept       int          `json:"turns_kept"`
+	TokensBefore    int          `json:"tokens_before"`
+	TokensAfter     int          `json:"tokens_after"`
+	SummaryID       string       `json:"summary_id,omitzero"`
+	ThroughTurnID   string       `json:"through_turn_id,omitzero"`
+	ThroughRecordID string       `json:"through_record_id,omitzero"`
+	Content         string       `json:"content,omitzero"`
+	Usage           record.Usage `json:"usage"`
+}
+
+func (r compactResult) WriteText(w io.Writer) error {
+	id := terminal.Escape(r.ConversationID)
+	if !r.Compacted {
+		_, err := fmt.Fprintf(w, "%s is too small to compact: it has %d turns that are not in a summary, and the newest is always kept\n", id, r.TurnsKept)
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s: a summary stands for %d more turns, %d are kept; about %d tokens, before %d\n\n%s\n", id, r.Turns, r.TurnsKept,
+		r.TokensAfter, r.TokensBefore, terminal.Sanitize(r.Content))
+	return err
+}
+
+func compact() command.Command {
+	var o options
+	keep := 1
+	return command.Command{Name: "compact", Envelope: "session compact", Summary: "have a model write a summary of a conversation's old turns",
+		Long: `The summary stands for all turns but the newest: from then on the model is sent it in their place. The turns themselves are kept,
+and are found by memory show and memory search. A summary that exists is summarised together with the turns after it. With
+context.compact_at_tokens, the same is done by itself before a turn.`,
+		Example: "clawsh session compact",
+		Flags: func(f *pflag.FlagSet) {
+			f.StringVar(&o.conversation, "conversation", "", "the conversation `ID`, or its beginning; without it, the latest one")
+			f.StringVar(&o.agent, "agent", "", "without --conversation: the latest one of the agent `ID`")
+			f.StringVar(&o.provider, "provider", "", "ask the provider `NAME`")
+			f.StringVar(&o.model, "model", "", "use the model `NAME`")
+			f.IntVar(&keep, "keep", 1, "keep the newest `N` turns")
+		},
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			if keep < 1 {
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--keep %d: want 1 or more", keep)
+			}
+			if c.Changed("conversation") && o.conversation == "" {
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--conversation is empty").WithHint("clawsh memory list shows the ids")
+			}
+			o.latest = o.conversation == ""
+			return o.compact(ctx, c, keep)
+		}}
+}
+
+func (o *options) compact(ctx context.Context, c *command.Call, keep int) (command.Result, error) {
+	cfg, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	lo, err := o.resolve(cfg, c)
+	if err != nil {
+		return nil, err
+	}
+	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr)
+	lo.Starter = siblings
+	if err := o.resume(ctx, siblings, lo, 0); err != nil {
+		return nil, err
+	}
+	before := lo.Conversation
+	l := loop.New(*lo)
+	defer l.Close()
+	s, err := l.Compact(ctx, keep)
+	r := compactResult{ConversationID: lo.ConversationID, TurnsKept: len(before.Turns), TokensBefore: before.Tokens(), TokensAfter: before.Tokens()}
+	switch {
+	case errors.Is(err, loop.ErrSmall):
+		return r, nil
+	case err != nil:
+		l.Kill()
+		err = fmt.Errorf("compact %s: %w", lo.ConversationID, err)
+		if stage := new(loop.StageError); errors.As(err, &stage) {
+			err = envelope.Errorf(envelope.ExitError, "stage.died", "%w", err)
+		}
+		return nil, err
+	}
+	after := conversation.Conversation{Summary: s.Content, Turns: before.Turns[s.Turns:]}
+	r.Compacted, r.Turns, r.TurnsKept, r.TokensAfter = true, s.Turns, len(after.Turns), after.Tokens()
+	r.SummaryID, r.ThroughTurnID, r.ThroughRecordID, r.Content, r.Usage = s.ID, s.ThroughTurnID, s.ThroughRecordID, s.Content, s.Usage
+	return r, nil
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/receipt"
+)
+
+type keysResult struct {
+	Directory string              `json:"directory"`
+	Origin    string              `json:"origin"`
+	Created   bool                `json:"created"`
+	Adopted   int                 `json:"adopted"`
+	Public    []receipt.PublicKey `json:"public_keys"`
+}
+
+// WriteText writes the public keys, the one in use first: as they are given to --key.
+func (k keysResult) WriteText(w io.Writer) error {
+	var err error
+	for _, p := range k.Public {
+		line := p.Key
+		if p.RetiredAt != "" {
+			line += " " + p.RetiredAt
+		}
+		_, err = fmt.Fprintln(w, line)
+	}
+	return err
+}
+
+// keyOptions are the flags of keys.
+type keyOptions struct{ create, rotate, accept bool }
+
+func keys() command.Command {
+	var o keyOptions
+	return command.Command{Name: "keys", Envelope: "receipt keys", Summary: "show the public keys of the receipts, or replace the keys",
+		Long: `Writes the public keys by which heads, checkpoints and proofs are checked, the one in use first and, behind those that it
+replaced, when it did. Give them to whoever checks; the secret ones stay in keys/receipt, where no other program may read.
+
+--rotate makes new keys, for macs and for signatures. The old signing key is gone for good; the old key of macs stays, to
+verify the receipts that bear them. --accept signs a head for a log that has lost it, after you have looked at the log: its
+chain and macs must be good, but nobody can tell whether receipts are missing at its end.`,
+		Example: "claw-receipt keys >receipt.pub",
+		Flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&o.create, "create", false, "make the keys, if there are none; clawsh init does")
+			f.BoolVar(&o.rotate, "rotate", false, "replace the keys by new ones")
+			f.BoolVar(&o.accept, "accept", false, "sign a new head for the log as it is")
+		},
+		Access: making,
+		Run:    func(_ context.Context, c *command.Call) (command.Result, error) { return o.run(c) },
+	}
+}
+
+func (o *keyOptions) run(c *command.Call) (command.Result, error) {
+	cfg, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	dir := cfg.ReceiptKeysDir()
+	r := keysResult{Directory: dir}
+	switch {
+	case o.create && o.rotate || o.rotate && o.accept || o.create && o.accept:
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--create, --rotate and --accept exclude each other")
+	case o.create:
+		if r.Created, err = receipt.CreateKeys(dir, cfg.Receipts.Path); err != nil {
+			return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "%w", err)
+		}
+	case o.rotate:
+		if _, err := receipt.RotateKeys(dir, cfg.Receipts.Path); err != nil {
+			return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "%w", err)
+		}
+		r.Created = true
+	case o.accept:
+		if err := accept(cfg); err != nil {
+			return nil, err
+		}
+	}
+	k, err := ownKeys(cfg)
+	if err == nil && k == nil {
+		err = envelope.Errorf(envelope.ExitConfig, "key.unavailable", "there are no receipt keys in %s", dir).WithHint("run: clawsh init")
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Origin, r.Public, r.Adopted = k.Origin, k.Public, k.Adopted
+	return r, nil
+}
+
+func accept(cfg *config.Config) error {
+	rep, err := receipt.Accept(cfg.Receipts.Path, receipt.Options{Keys: cfg.ReceiptKeysDir(), RotateBytes: cfg.Receipts.RotateBytes})
+	if err != nil {
+		return envelope.Errorf(envelope.ExitError, "receipts.unavailable", "%w", err)
+	}
+	if !rep.Valid {
+		return verifyResult{Log: cfg.Receipts.Path, Report: rep}.failure()
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/envelope"
+	"clawsh/lib/receipt"
+	"clawsh/lib/record"
+	"clawsh/lib/terminal"
+)
+
+type listResult struct {
+	Receipts   []receipt.Receipt `json:"receipts"`
+	Unreadable int               `json:"unreadable"`
+}
+
+// WriteText writes a table.
+func (l listResult) WriteText(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if len(l.Receipts) > 0 {
+		fmt.Fprintln(t, "TIME\tID\tSTATUS\tRISK\tTOOL\tCONVERSATION")
+	}
+	for _, r := range l.Receipts {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Timestamp, terminal.Escape(r.ID), r.Status, r.Risk, terminal.Escape(r.Tool), terminal.Escape(r.ConversationID))
+	}
+	if len(l.Receipts) == 0 && l.Unreadable == 0 {
+		fmt.Fprintln(t, "no receipts yet")
+	}
+	if err := t.Flush(); err != nil || l.Unreadable == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d lines are no receipts: run claw-receipt verify\n", l.Unreadable)
+	return err
+}
+
+// listOptions are the flags of list.
+type listOptions struct {
+	receipt.Filter
+	limit        int
+	table, jsonl bool
+}
+
+func list() command.Command {
+	var o listOptions
+	return command.Command{Name: "list", Access: looking, Envelope: "receipt list", Summary: "list receipts, the latest last",
+		Long: `A table on a terminal, the last 50; in a pipe, all of them as JSON lines, as they stand in the log. Times are RFC 3339, days, or
+how long ago, such as 24h; since is included, until is not.`,
+		Example: "claw-receipt list --status denied --since 24h\nclaw-receipt list | jq -r .tool | sort | uniq -c",
+		Flags: func(f *pflag.FlagSet) {
+			f.IntVar(&o.limit, "limit", 0, "show the last `N` (0: all; on a terminal and in JSON 50)")
+			f.StringVar(&o.Tool, "tool", "", "only of the tool `NAME`")
+			f.StringVar(&o.Status, "status", "", "only with the `STATUS` allowed, denied or failed")
+			f.StringVar(&o.Risk, "risk", "", "only of the `RISK` low, medium or high")
+			f.StringVar(&o.Since, "since", "", "only from `TIME` on")
+			f.StringVar(&o.Until, "until", "", "only before `TIME`")
+			f.StringVar(&o.Conversation, "conversation", "", "only of the conversation `ID`, or its beginning")
+			f.BoolVar(&o.table, "table", false, "a table, in a pipe too")
+			f.BoolVar(&o.jsonl, "jsonl", false, "JSON lines, on a terminal too")
+		},
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) { return o.run(ctx, c) },
+	}
+}
+
+func (o *listOptions) check(c *command.Call) error {
+	for _, f := range []struct {
+		name, value string
+		want        []string
+	}{{"status", o.Status, []string{"", record.StatusAllowed, record.StatusDenied, record.StatusFailed}},
+		{"risk", o.Risk, []string{"", record.RiskLow, record.RiskMedium, record.RiskHigh}}} {
+		ok := false
+		for _, w := range f.want {
+			ok = ok || f.value == w
+		}
+		if !ok {
+			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s %s: want %s, %s or %s", f.name, terminal.Escape(f.value), f.want[1], f.want[2], f.want[3])
+		}
+	}
+	if o.limit < 0 {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--limit must not be negative")
+	}
+	if o.table && o.jsonl {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--table and --jsonl exclude each other")
+	}
+	return errors.Join(normalTime("since", &o.Since), normalTime("until", &o.Until))
+}
+
+func (o *listOptions) run(ctx context.Context, c *command.Call) (command.Result, error) {
+	if err := o.check(c); err != nil {
+		return nil, err
+	}
+	cfg, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	src, err := reading(cfg.Receipts.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	f, isFile := c.Stdout.(*os.File)
+	lines := o.jsonl || !o.table && !c.JSON() && !(isFile && terminal.IsTerminal(f))
+	if lines && !c.Changed("limit") {
+		return o.stream(ctx, c, src)
+	}
+	if !c.Changed("limit") {
+		o.limit = 50
+	}
+	l := listResult{Receipts: []receipt.Receipt{}}
+	l.Unreadable, err = receipt.List(src, o.Filter, func(_ int, r receipt.Receipt) error {
+		if l.Receipts = append(l.Receipts, r); o.limit > 0 && len(l.Receipts) > 2*o.limit {
+			l.Receipts = append(l.Receipts[:0], l.Receipts[len(l.Receipts)-o.limit:]...)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, envelope.Errorf(envelope.ExitError, "receipts.unreadable", "%w", err)
+	}
+	if o.limit > 0 && len(l.Receipts) > o.limit {
+		l.Receipts = l.Receipts[len(l.Receipts)-o.limit:]
+	}
+	if !lines || c.JSON() {
+		return l, nil
+	}
+	w := bufio.NewWriter(c.Stdout)
+	for _, r := range l.Receipts {
+		if err := writeLine(w, r); err != nil {
+			return nil, err
+		}
+	}
+	return done(c, w, l.Unreadable, nil)
+}
+
+// stream writes receipts as they are read.
+func (o *listOptions) stream(ctx context.Context, c *command.Call, src io.Reader) (command.Result, error) {
+	w := bufio.NewWriter(c.Stdout)
+	unreadable, err := receipt.List(src, o.Filter, func(_ int, r receipt.Receipt) error {
+		return errors.Join(writeLine(w, r), ctx.Err())
+	})
+	return done(c, w, unreadable, err)
+}
+
+func writeLine(w *bufio.Writer, r receipt.Receipt) error {
+	line, err := record.Encode(r)
+	if err != nil {
+		return err
+	}
+	w.Write(line)
+	return w.WriteByte('\n')
+}
+
+// done ends the output. Whoever reads it may have had enough.
+func done(c *command.Call, w *bufio.Writer, unreadable int, err error) (command.Result, error) {
+	if err == nil {
+		err = w.Flush()
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return command.Records(), nil
+	}
+	if err == nil && unreadable > 0 {
+		err = envelope.Errorf(envelope.ExitError, "receipts.unreadable", "%d lines are no receipts", unreadable).WithHint("run claw-receipt verify")
+	}
+	return command.Records(), err
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/receipt"
+	"clawsh/lib/record"
+	"clawsh/lib/terminal"
+)
+
+// reading opens the receipts, with their older parts.
+func reading(path string) (*receipt.Source, error) {
+	src, err := receipt.Open(path)
+	if err != nil {
+		return nil, envelope.Errorf(envelope.ExitError, "receipts.unreadable", "read the receipts: %w", err)
+	}
+	return src, nil
+}
+
+// ownKeys are the keys of this home; nil if there are none.
+func ownKeys(cfg *config.Config) (*receipt.Keys, error) {
+	k, err := receipt.LoadKeys(cfg.ReceiptKeysDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the receipt keys: %w", err)
+	}
+	return k, nil
+}
+
+// publicKeys are those that the user names: a key, or a file of keys.
+func publicKeys(named string) ([]receipt.PublicKey, error) {
+	if keys, err := receipt.ParsePublic(named); err == nil {
+		return keys, nil
+	}
+	raw, err := readFile(named)
+	if err != nil {
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--key: it is no public key, and as a file: %w", err).WithHint("claw-receipt keys shows the public key")
+	}
+	keys, err := receipt.ParsePublic(string(raw))
+	if err != nil {
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--key %s: %w", terminal.Escape(named), err).WithHint("claw-receipt keys shows the public key")
+	}
+	return keys, nil
+}
+
+// maxFileBytes is more than any checkpoint, proof or file of keys has.
+const maxFileBytes = 1 << 20
+
+// readFile reads a small file.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readSmall(f)
+}
+
+func readSmall(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
+	if err == nil && len(b) > maxFileBytes {
+		err = fmt.Errorf("it is longer than %d bytes", maxFileBytes)
+	}
+	return b, err
+}
+
+// named reads a file, or standard input for "-".
+func named(c *command.Call, path string) ([]byte, error) {
+	if path == "-" {
+		return readSmall(c.Stdin)
+	}
+	return readFile(path)
+}
+
+// missing refuses to call a log intact that is gone: where the gate has decided about calls, there must be receipts.
+func missing(cfg *config.Config) error {
+	_, err := os.Stat(cfg.Receipts.Path)
+	audit, auditErr := os.Stat(cfg.AuditPath())
+	if errors.Is(err, fs.ErrNotExist) && auditErr == nil && audit.Size() > 0 {
+		return envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s, but the gate has decided about calls", cfg.Receipts.Path).
+			WithHint("compare with %s", cfg.AuditPath())
+	}
+	return nil
+}
+
+// normalTime brings a time into the form of receipts: RFC 3339, or how long ago, such as 24h.
+func normalTime(flag string, text *string) error {
+	if *text == "" {
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339, *text)
+	if d, ago := time.ParseDuration(*text); err != nil && ago == nil {
+		t, err = time.Now().Add(-d.Abs()), nil
+	}
+	if err != nil {
+		t, err = time.Parse(time.DateOnly, *text)
+	}
+	if err != nil {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--%s %s: want a time, such as 2026-05-12T14:00:00Z, a day, such as 2026-05-12, or how long ago, such as 24h", flag, terminal.Escape(*text))
+	}
+	*text = t.UTC().Format(record.TimeFormat)
+	return nil
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 receipt"
+	}
+	return fmt.Sprintf("%d receipts", n)
+}

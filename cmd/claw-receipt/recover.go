@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/durable"
+	"clawsh/lib/envelope"
+	"clawsh/lib/receipt"
+)
+
+type recoverResult struct{ receipt.Recovery }
+
+// WriteText says what was done.
+func (r recoverResult) WriteText(w io.Writer) error {
+	for _, x := range r.Written {
+		fmt.Fprintf(w, "%s %s: %s\n", x.ID, x.Tool, receipt.Interrupted)
+	}
+	if r.Pending > 0 {
+		fmt.Fprintf(w, "may still be under way: %d\n", r.Pending)
+	}
+	if len(r.Written) == 0 && r.Pending == 0 {
+		fmt.Fprintln(w, "every call that was allowed has its receipt")
+	}
+	return nil
+}
+
+func recoverCommand() command.Command {
+	return command.Command{Name: "recover", Access: access, Envelope: "receipt recover", Summary: "write the receipts of calls that were interrupted",
+		Long: `Writes a failed receipt, "interrupted, outcome unknown", for every call that the gate has allowed (audit.jsonl), that has no
+receipt, and that is over: its permit has expired, and no stage runs that could still run it; while stages run, as long has
+passed as any tool may take. claw-loop does this when it starts. Calls that may still be under way are counted as pending.`,
+		Example: "claw-receipt recover",
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			log, err := openLog(cfg)
+			if err != nil {
+				return nil, err
+			}
+			defer log.Close()
+			alone, err := durable.Alone(cfg.UnderWayPath())
+			if err != nil {
+				return nil, fmt.Errorf("ask whether calls are under way: %w", err)
+			}
+			if alone != nil {
+				defer alone.Close()
+			}
+			r, err := log.Recover(receipt.RecoverOptions{Audit: cfg.AuditPath(), Quiet: alone != nil, Patience: patience(cfg), Now: time.Now()})
+			if errors.Is(err, receipt.ErrTampered) {
+				return nil, envelope.Errorf(envelope.ExitError, "receipts.broken", "%w", err)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return recoverResult{r}, nil
+		}}
+}
+
+// patience is as long as any tool may take, and a while for its result to come.
+func patience(cfg *config.Config) time.Duration {
+	l := cfg.Limits
+	s := max(l.ToolTimeoutS, l.ShellTimeoutS, l.HTTPTimeoutS, l.ApprovalTimeoutS)
+	return time.Duration(s*float64(time.Second)) + time.Minute
+}

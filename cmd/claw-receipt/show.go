@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/envelope"
+	"clawsh/lib/receipt"
+	"clawsh/lib/record"
+	"clawsh/lib/terminal"
+)
+
+type showResult struct {
+	Number  int             `json:"number"`
+	Receipt receipt.Receipt `json:"receipt"`
+	Content *content        `json:"content,omitzero"`
+}
+
+// content is what a receipt was written for, and whether it is.
+type content struct {
+	Args        record.Raw `json:"args"`
+	Success     bool       `json:"success"`
+	Output      string     `json:"output"`
+	Error       string     `json:"error,omitzero"`
+	ArgsMatch   bool       `json:"args_match"`
+	ResultMatch bool       `json:"result_match"`
+}
+
+// WriteText writes the fields of the receipt, and the content behind them.
+func (s showResult) WriteText(w io.Writer) error {
+	writeReceipt(w, s.Number, s.Receipt)
+	if s.Content == nil {
+		return nil
+	}
+	says := func(match bool) string {
+		if match {
+			return "match the receipt"
+		}
+		return "are NOT what the receipt was written for"
+	}
+	fmt.Fprintf(w, "\narguments, which %s:\n%s\n", says(s.Content.ArgsMatch), terminal.Sanitize(string(s.Content.Args)))
+	_, err := fmt.Fprintf(w, "\nsuccess, output and error, which %s: %t\n%s\n%s\n", says(s.Content.ResultMatch), s.Content.Success, terminal.Sanitize(s.Content.Output), terminal.Sanitize(s.Content.Error))
+	return err
+}
+
+func writeReceipt(w io.Writer, number int, r receipt.Receipt) {
+	for _, f := range [][2]string{{"number", fmt.Sprint(number)}, {"id", r.ID}, {"timestamp", r.Timestamp}, {"conversation_id", r.ConversationID},
+		{"tool", r.Tool}, {"status", r.Status}, {"risk", r.Risk}, {"args_hash", r.ArgsHash}, {"result_hash", r.ResultHash},
+		{"previous_hash", r.PreviousHash}, {"receipt_hash", r.ReceiptHash}, {"mac", r.MAC}} {
+		if f[1] != "" {
+			fmt.Fprintf(w, "%-16s %s\n", f[0], terminal.Escape(f[1]))
+		}
+	}
+}
+
+func show() command.Command {
+	withContent := false
+	return command.Command{Name: "show", Access: looking, Envelope: "receipt show", Args: "ID", Min: 1, Max: 1, Summary: "show one receipt",
+		Long: `The beginning of the id is enough, if no other starts like it.
+
+With --with-content it reads records on standard input, finds the call's, and checks that its arguments and its result are
+those that the receipt was written for: so one call can be shown, and believed, without the others. Of a result that a secret
+was withheld from when it was stored, the stored text is not that of the receipt.`,
+		Example: "claw-receipt show receipt-019df3c2\nclaw-mem export | claw-receipt show receipt-019df3c2 --with-content",
+		Flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&withContent, "with-content", false, "join it with the call's record from standard input, and check the hashes")
+		},
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			s, err := find(c, c.Args[0])
+			if err != nil || !withContent {
+				return result(s, err)
+			}
+			if s.Content, err = contentOf(c.Stdin, s.Receipt); err != nil {
+				return nil, err
+			}
+			if !s.Content.ArgsMatch || !s.Content.ResultMatch {
+				return *s, envelope.Errorf(envelope.ExitError, "receipt.mismatch", "the content is not what receipt %s was written for", terminal.Escape(s.Receipt.ID)).
+					WithHint("a secret may have been withheld from what is stored: --output-format json shows it")
+			}
+			return *s, nil
+		}}
+}
+
+func result(s *showResult, err error) (command.Result, error) {
+	if err != nil {
+		return nil, err
+	}
+	return *s, nil
+}
+
+// find looks up a receipt.
+func find(c *command.Call, id string) (*showResult, error) {
+	cfg, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	src, err := reading(cfg.Receipts.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	var s showResult
+	s.Receipt, s.Number, err = receipt.Find(src, id)
+	if errors.Is(err, receipt.ErrNotFound) {
+		return nil, envelope.Errorf(envelope.ExitError, "not_found", "receipt %q: %w", terminal.Escape(id), err).WithHint("see: claw-receipt list")
+	}
+	return &s, err
+}
+
+// contentOf finds the result that bears the receipt's id among records.
+func contentOf(in io.Reader, r receipt.Receipt) (*content, error) {
+	b := bufio.NewReader(in)
+	for {
+		raw, err := b.ReadBytes('\n')
+		if len(raw) > 0 {
+			var res record.ToolResult
+			line, parseErr := record.Parse(raw)
+			if parseErr == nil && line.Kind() == record.KindToolResult && line.Text("receipt_id") == r.ID {
+				if err := record.DecodeOpen(line.Bytes(), &res); err != nil {
+					return nil, fmt.Errorf("read the call of receipt %s: %w", r.ID, err)
+				}
+				args, result, err := r.Compare(res)
+				return &content{Args: res.Args, Success: res.Success, Output: res.Output, Error: res.Error, ArgsMatch: args, ResultMatch: result}, err
+			}
+		}
+		if err == io.EOF {
+			return nil, envelope.Errorf(envelope.ExitError, "not_found", "no record with receipt %s on standard input", r.ID).WithHint("claw-mem export | claw-receipt show %s --with-content", r.ID)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read records: %w", err)
+		}
+	}
+}

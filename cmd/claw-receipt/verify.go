@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/confine"
+	"clawsh/lib/envelope"
+	"clawsh/lib/receipt"
+	"clawsh/lib/terminal"
+)
+
+type verifyResult struct {
+	Log string `json:"log"`
+	receipt.Report
+}
+
+// WriteText says what was found. If it is not enough, the error says it all.
+func (v verifyResult) WriteText(w io.Writer) error {
+	if !v.Valid {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "%s, last hash %s: %s\n", count(v.Count), v.LastHash, v.Evidence)
+	return err
+}
+
+// failure is what a log is that is not as required.
+func (v verifyResult) failure() error {
+	code, what := "receipts.broken", fmt.Sprintf("invalid chain at receipt %d: ", v.FirstBad)
+	switch {
+	case v.Chain == receipt.Intact && v.FirstBad > 0:
+		what = fmt.Sprintf("invalid receipt %d: ", v.FirstBad)
+	case v.Chain == receipt.Intact:
+		code, what = "receipts.unproven", "the receipts are not established: "
+	}
+	err := envelope.Errorf(envelope.ExitError, code, "%s%s; %s", what, v.Reason, v.Evidence)
+	if v.FirstBad > 0 {
+		return err.WithHint("compare %s with a copy, from receipt %d on", v.Log, v.FirstBad)
+	}
+	return err.WithHint("--require chain, mac, head or checkpoint says what must hold")
+}
+
+// verifyOptions are the flags of verify.
+type verifyOptions struct{ require, against, key, log string }
+
+func verify() command.Command {
+	var o verifyOptions
+	return command.Command{Name: "verify", Envelope: "receipt verify", Summary: "replay the chain and report the first broken link",
+		Long: `Replays the log and holds it against what there is: the key of macs, the signed head, a checkpoint that was kept
+elsewhere. It names the first receipt that is not as it was written, and says how far its evidence reaches.
+
+Exit code 0 means that the level of --require is reached: chain (every receipt is in its place), mac (and was written by
+somebody with the key), head (and none is missing at the end), checkpoint (and the log begins with what was checkpointed).
+Without it, that is what the keys of this home can establish: head, or checkpoint with --against; chain if there are none.`,
+		Example: "claw-receipt verify\nclaw-receipt verify --against checkpoint.txt\nclaw-receipt verify --log copy.log --key receipt.pub",
+		Flags: func(f *pflag.FlagSet) {
+			f.StringVar(&o.require, "require", "", "what exit code 0 means: `LEVEL` chain, mac, head or checkpoint")
+			f.StringVar(&o.against, "against", "", "the log must extend the checkpoint in `FILE`")
+			f.StringVar(&o.key, "key", "", "check signatures by the public `KEY`, or those in a file; macs are not checked")
+			f.StringVar(&o.log, "log", "", "verify the log in `FILE`, with what lies beside it, instead of this home's")
+		},
+		Access: func(c *command.Call, cfg *config.Config) confine.Access {
+			return files(looking(c, cfg), o.against, o.key, o.log, o.log+".d")
+		},
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) { return o.run(c) },
+	}
+}
+
+func (o *verifyOptions) run(c *command.Call) (command.Result, error) {
+	if o.require != "" && !slices.Contains(receipt.Levels, o.require) {
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--require %s: want %s", terminal.Escape(o.require), strings.Join(receipt.Levels, ", "))
+	}
+	v := verifyResult{Log: o.log}
+	trust, err := o.trust(c, &v)
+	if err != nil {
+		return nil, err
+	}
+	src, err := reading(v.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	v.Report, err = receipt.Verify(src, trust)
+	if errors.Is(err, receipt.ErrCheckpoint) {
+		return nil, envelope.Errorf(envelope.ExitError, "checkpoint.wrong", "verify against %s: %w", terminal.Escape(o.against), err)
+	}
+	if err != nil {
+		return nil, envelope.Errorf(envelope.ExitError, "receipts.unreadable", "%w", err)
+	}
+	if !v.Valid {
+		return v, v.failure()
+	}
+	return v, nil
+}
+
+// trust is what the log is held against. Without a configuration, a log and a key of its own are enough.
+func (o *verifyOptions) trust(c *command.Call, v *verifyResult) (t receipt.Trust, err error) {
+	t.Require = o.require
+	if o.key != "" {
+		if t.Public, err = publicKeys(o.key); err != nil {
+			return t, err
+		}
+	}
+	if o.against != "" {
+		if t.Against, err = readFile(o.against); err != nil {
+			return t, envelope.Errorf(envelope.ExitUsage, "usage", "read the checkpoint: %w", err)
+		}
+	}
+	if o.log != "" && o.key != "" {
+		return t, nil
+	}
+	cfg, err := c.Config()
+	if err != nil {
+		return t, err
+	}
+	if o.log == "" {
+		v.Log = cfg.Receipts.Path
+		if err := missing(cfg); err != nil {
+			return t, err
+		}
+	}
+	if o.key == "" {
+		t.Keys, err = ownKeys(cfg)
+	}
+	return t, err
+}

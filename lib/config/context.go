@@ -1,0 +1,84 @@
+package config
+
+import (
+	"cmp"
+	"math"
+
+	"clawsh/lib/envelope"
+)
+
+// Context bounds what a model is sent of a conversation, in tokens as package conversation estimates them.
+type Context struct {
+	MaxTokens       int `toml:"max_tokens"`        // 0: no bound
+	CompactAtTokens int `toml:"compact_at_tokens"` // 0: never
+}
+
+const contextKeys = "max_tokens compact_at_tokens"
+
+// maxTokens is more than any model reads.
+const maxTokens = 100_000_000
+
+func (v *validator) context(c *Context) {
+	for key, n := range map[string]int{"max_tokens": c.MaxTokens, "compact_at_tokens": c.CompactAtTokens} {
+		if n < 0 || n > maxTokens {
+			v.problem("context."+key, "%d: want 0 to %d", n, maxTokens)
+		}
+	}
+}
+
+func (v *validator) spending(l *Limits) {
+	if l.MaxTokens < 0 || l.MaxTokens > math.MaxInt32 {
+		v.problem("limits.max_tokens", "%d: want 0 to %d", l.MaxTokens, math.MaxInt32)
+	}
+	if !(l.MaxCost >= 0 && l.MaxCost <= math.MaxInt32) { // neither is NaN
+		v.problem("limits.max_cost", "%g: want 0 or more", l.MaxCost)
+	}
+}
+
+// Model is the provider and the model that answer an agent, where a turn names none or one: what is named, else the agent's,
+// else the configured ones. The agent "" is the default one.
+func (c *Config) Model(agent, provider, model string) (string, string) {
+	a := c.Agents[cmp.Or(agent, c.DefaultAgent)]
+	provider = cmp.Or(provider, a.Provider, c.DefaultProvider)
+	return provider, cmp.Or(model, a.Model, c.Providers[provider].Model)
+}
+
+// CheckPrices refuses a provider and a model whose cost is not known: with a limit of cost, every provider that may answer needs
+// a price.
+func (c *Config) CheckPrices(provider, model string) error { return c.checkPrices(provider, model, 0) }
+
+func (c *Config) checkPrices(provider, model string, depth int) error {
+	p := c.Providers[provider]
+	if p.Kind == "reliable" && depth <= len(c.Providers) {
+		for _, name := range p.Providers {
+			if err := c.checkPrices(name, model, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	model = c.modelAt(provider, model)
+	if _, known := c.Cost(provider, model, 0, 0); known {
+		return nil
+	}
+	return envelope.Errorf(envelope.ExitConfig, "limit.no_price", "the turn has a limit of cost, and the price of the model %s of %s is not known", quote("", model), quote("", provider)).
+		WithHint("add it to the configuration: [[usage.prices]] with model = %s; or use limits.max_tokens", quote("", model))
+}
+
+// modelAt is the model that a provider uses if asked for that one.
+func (c *Config) modelAt(provider, model string) string {
+	p := c.Providers[provider]
+	if p.Kind == "mock" {
+		return cmp.Or(p.Model, "mock") // it is what it is
+	}
+	return cmp.Or(model, p.Model)
+}
+
+// Price is what a response cost. A model that reports itself under another name than it was asked for by, and has no price under
+// that, costs what the one that was asked for does.
+func (c *Config) Price(provider, asked, reported string, inputTokens, outputTokens int64) (cost float64, known bool) {
+	if cost, known = c.Cost(provider, reported, int(inputTokens), int(outputTokens)); known {
+		return cost, true
+	}
+	return c.Cost(provider, c.modelAt(provider, asked), int(inputTokens), int(outputTokens))
+}

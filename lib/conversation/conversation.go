@@ -1,0 +1,90 @@
+// Package conversation chooses what a model sees of a conversation, within a budget, and words what stands for the rest.
+//
+// Choose is a pure function: claw-mem context shows with it what a model would be sent, and the agent loop sends with it.
+// Whatever it is given, what it returns is a conversation that providers take: each assistant message that calls tools is
+// followed by one result for each call, in their order, and a tool message stands nowhere else.
+package conversation
+
+import (
+	"clawsh/lib/record"
+)
+
+// Interrupted is the content of the result that Complete gives a call that has none: the turn was ended, or a process was
+// killed, before it came.
+const Interrupted = "interrupted, outcome unknown"
+
+// NotRun is the content of the result of a call that the model wanted when its turn reached a limit; "" if the turn ended
+// otherwise: then a call without a result was interrupted.
+func NotRun(stopReason string) string {
+	limit, ok := map[string]string{record.StopMaxToolRounds: "tool rounds", record.StopMaxTokens: "tokens", record.StopMaxCost: "cost"}[stopReason]
+	if !ok {
+		return ""
+	}
+	return "not run: the turn reached its limit of " + limit
+}
+
+// Turn is a user's message and everything up to its answer. Record is the id of the last record of the turn that is stored.
+type Turn struct {
+	ID       string
+	Record   string
+	Messages []record.Message
+}
+
+// Conversation is a summary of its beginning, if there is one, and the turns after that, oldest first.
+type Conversation struct {
+	Summary string
+	Turns   []Turn
+}
+
+// Messages returns the conversation as a model is sent it: the summary as a message of its own, then the turns.
+func (c Conversation) Messages() []record.Message {
+	out := []record.Message{}
+	if c.Summary != "" {
+		out = append(out, SummaryMessage(c.Summary))
+	}
+	for _, t := range c.Turns {
+		out = append(out, t.Messages...)
+	}
+	return out
+}
+
+// Tokens estimates the size of the whole conversation.
+func (c Conversation) Tokens() int {
+	n := 0
+	for _, m := range c.Messages() {
+		n += Tokens(m)
+	}
+	return n
+}
+
+// Complete returns the messages of one turn without what providers refuse. A call without a result gets one that says
+// Interrupted; a result without a call is left out, and so is an assistant message with neither text nor calls. A result
+// may stand anywhere in the turn; of several for one call the last counts. What is complete is returned as it is.
+func Complete(messages []record.Message) []record.Message {
+	results := map[string]record.Message{}
+	for _, m := range messages {
+		if m.Role == "tool" {
+			results[m.ToolCallID] = m
+		}
+	}
+	out := make([]record.Message, 0, len(messages))
+	for _, m := range messages {
+		if m.Role != "user" && (m.Role != "assistant" || m.Content == "" && len(m.ToolCalls) == 0) {
+			continue
+		}
+		if m.Role == "user" {
+			m.ToolCalls = nil
+		}
+		m.ToolCallID = ""
+		out = append(out, m)
+		for _, c := range m.ToolCalls {
+			r, ok := results[c.ID]
+			if !ok {
+				r = record.Message{Role: "tool", ToolCallID: c.ID, Content: Interrupted, IsError: true}
+			}
+			r.ToolCalls = nil
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,57 @@
+package conversation
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"clawsh/lib/record"
+)
+
+// How much of a tool result Shorten keeps: two thirds of it are its head, the rest its tail.
+const (
+	keptBytes = 1024
+	noneBytes = 0
+)
+
+// Shorten returns a tool result of which head and tail are left, together at most most bytes, with a line between them that
+// says how much was cut and how to see it. A result that would not get shorter is returned as it is.
+func Shorten(m record.Message, most int) record.Message {
+	head, tail := cutAt(m.Content, most*2/3, most-most*2/3)
+	note := fmt.Sprintf("[%d of %d bytes left out here to save room; claw-mem show %s shows all]", len(m.Content)-len(head)-len(tail),
+		len(m.Content), m.ToolCallID)
+	var parts []string
+	for _, p := range []string{strings.TrimSuffix(head, "\n"), note, tail} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	if short := strings.Join(parts, "\n"); len(short) < len(m.Content) && TextTokens(short) < TextTokens(m.Content) {
+		m.Content = short
+	}
+	return m
+}
+
+// cutAt returns the first and the last bytes of a text, as many as asked for or, to keep characters whole, a few less.
+func cutAt(s string, first, last int) (head, tail string) {
+	if first+last >= len(s) {
+		return s, ""
+	}
+	from := len(s) - last
+	for first > 0 && !utf8.RuneStart(s[first]) {
+		first--
+	}
+	for from < len(s) && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	return s[:first], s[from:]
+}
+
+// ShortenResult is the form in which Choose sends a tool's result where there is no room for the whole: the least that it takes
+// outside the newest turn. Other messages are returned as they are.
+func ShortenResult(m record.Message) record.Message {
+	if m.Role != "tool" {
+		return m
+	}
+	return Shorten(m, keptBytes)
+}

@@ -1,0 +1,45 @@
+package conversation
+
+import (
+	"unicode/utf8"
+
+	"clawsh/lib/record"
+)
+
+// What is estimated beside the text: what providers wrap around a message and around a call.
+const (
+	messageTokens = 8
+	callTokens    = 8
+)
+
+// TextTokens estimates the tokens of a text: one for four ASCII bytes and one for two others, rounded up. No tokenizer is
+// asked, since each model has its own. Prose is estimated too high, and so are scripts other than Latin; long runs of digits
+// and base64 may be too low by half.
+func TextTokens(s string) int {
+	other := 0
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			other++
+		}
+	}
+	return (len(s)-other+3)/4 + (other+1)/2
+}
+
+// Tokens estimates the tokens of a message: its text, its calls with their arguments and ids, and eight for the message and
+// for each call.
+func Tokens(m record.Message) int {
+	n := messageTokens + TextTokens(m.Content) + TextTokens(m.ToolCallID)
+	for _, c := range m.ToolCalls {
+		n += callTokens + TextTokens(c.ID) + TextTokens(c.Name) + TextTokens(string(c.Args))
+	}
+	return n
+}
+
+// Bytes counts the bytes of a message's texts.
+func Bytes(m record.Message) int {
+	n := len(m.Content) + len(m.ToolCallID)
+	for _, c := range m.ToolCalls {
+		n += len(c.ID) + len(c.Name) + len(c.Args)
+	}
+	return n
+}

@@ -1,0 +1,42 @@
+package durable
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// maxPrivateBytes bounds a file of keys.
+const maxPrivateBytes = 64 << 10
+
+// ReadPrivate reads a small file of keys, of which others must not have the rights in forbidden (0o077: none at all). A link,
+// anything but a regular file, and a file of somebody else are refused. Messages never quote the content.
+func ReadPrivate(path string, forbidden fs.FileMode) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w", err)
+	}
+	switch st, ok := info.Sys().(*syscall.Stat_t); {
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("key %s is no regular file", path)
+	case info.Mode().Perm()&forbidden != 0:
+		return nil, fmt.Errorf("key %s is open to others (mode %04o): make a new one if it may have been read, or chmod it", path, info.Mode().Perm())
+	case ok && int(st.Uid) != os.Geteuid():
+		return nil, fmt.Errorf("key %s belongs to user %d, not to you", path, st.Uid)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxPrivateBytes+1))
+	if err == nil && len(b) > maxPrivateBytes {
+		err = fmt.Errorf("it is longer than %d bytes", maxPrivateBytes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read key %s: %w", path, err)
+	}
+	return b, nil
+}

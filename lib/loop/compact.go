@@ -1,0 +1,170 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"clawsh/lib/conversation"
+	"clawsh/lib/envelope"
+	"clawsh/lib/record"
+)
+
+// ErrSmall means that a conversation has no turns that a summary could stand for.
+var ErrSmall = errors.New("there is nothing to summarise")
+
+// Compact has the model write a summary of all turns but the newest keep, at least one, and of the summary before. It is durable
+// when Compact returns, and from then on sent in the place of those turns; the turns are kept in the memory. A conversation
+// without others is ErrSmall. After any error the conversation is as it was.
+func (l *Loop) Compact(ctx context.Context, keep int) (record.Summary, error) {
+	old := l.history.Turns[:max(0, len(l.history.Turns)-max(1, keep))]
+	if len(old) == 0 {
+		return record.Summary{}, ErrSmall
+	}
+	if err := l.Warm(ctx); err != nil {
+		return record.Summary{}, err
+	}
+	newest := l.history.Turns[len(l.history.Turns)-1]
+	return l.summarise(ctx, old, newest.ID, func(*record.Request, *record.Response) error { return nil })
+}
+
+// compact writes a summary before a turn if the conversation has become too long. What the model or its provider gets wrong
+// about it is a warning: the turn goes on with what there is.
+func (t *turn) compact(ctx context.Context) error {
+	if t.CompactAt <= 0 || t.history.Tokens() < t.CompactAt {
+		return nil
+	}
+	old := fallen(t.history.Turns[:len(t.history.Turns)-1], t.CompactAt/4)
+	if len(old) == 0 {
+		return nil
+	}
+	s, err := t.summarise(ctx, old, t.id, func(req *record.Request, resp *record.Response) error {
+		t.spend(req, resp)
+		if t.limited() {
+			return errors.New("the turn has reached its limit")
+		}
+		return nil
+	})
+	var stage *StageError
+	switch {
+	case err == nil:
+		return t.emitRecord(s)
+	case ctx.Err() != nil, errors.As(err, &stage), envelope.From(err).Code == "provider.cancelled":
+		return err
+	}
+	t.Warn("compaction_failed", "conversation_id", t.ConversationID, "code", envelope.From(err).Code, "error", err.Error())
+	return nil
+}
+
+// fallen are the turns that a summary is to stand for: all but the newest one, and those before it that are small together.
+func fallen(turns []conversation.Turn, small int) []conversation.Turn {
+	n := len(turns) - 1
+	if n < 1 {
+		return nil
+	}
+	kept := conversation.Conversation{Turns: turns[n:]}.Tokens()
+	for n > 0 {
+		kept += conversation.Conversation{Turns: turns[n-1 : n]}.Tokens()
+		if kept > small {
+			break
+		}
+		n--
+	}
+	return turns[:n]
+}
+
+// summarise has a summary written of the summary before and the old turns, which are the first of the conversation, makes it
+// durable and puts it in their place. Used is told of each response; after an error of it no other
+// request is made.
+func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID string, used func(*record.Request, *record.Response) error) (record.Summary, error) {
+	s := record.Summary{V: record.Version, Kind: record.KindSummary, ID: record.NewID("sum-"), ConversationID: l.ConversationID, TurnID: turnID, Agent: l.Agent,
+		Content: l.history.Summary, ThroughTurnID: old[len(old)-1].ID, ThroughRecordID: old[len(old)-1].Record, Turns: len(old)}
+	texts := conversation.Transcripts(old, l.Budget.Tokens)
+	for i, text := range texts {
+		req := l.summaryRequest(s.Content, text, turnID)
+		resp, err := l.askOnce(ctx, req)
+		if err != nil {
+			return s, fmt.Errorf("ask for a summary: %w", err)
+		}
+		s.Usage, s.Provider, s.Model = s.Usage.Add(resp.Usage), resp.Provider, resp.Model
+		s.Content = strings.TrimSpace(resp.FinalText)
+		spent := used(req, resp)
+		if err := l.acceptable(s.Content, old); err != nil {
+			return s, err
+		}
+		if spent != nil && i < len(texts)-1 {
+			return s, spent
+		}
+	}
+	if l.LeftOut > 0 {
+		s.Content += fmt.Sprintf("\n\n(%d turns before that were too much to summarise.)", l.LeftOut)
+	}
+	s.TS = record.Now()
+	line, err := record.Encode(s)
+	if err != nil {
+		return s, err
+	}
+	if err := errors.Join(l.mem.put(line), l.mem.sync(ctx)); err != nil {
+		return s, fmt.Errorf("store the summary: %w", err)
+	}
+	l.history.Summary, l.history.Turns, l.LeftOut = s.Content, l.history.Turns[len(old):], 0
+	return s, nil
+}
+
+const unchanged = "nothing has changed: try again, or another model"
+
+// smallSummary is how many tokens a summary may always have, even of less.
+const smallSummary = 1000
+
+// acceptable refuses a summary that says nothing, or so much that it takes the place of what comes after it.
+func (l *Loop) acceptable(text string, old []conversation.Turn) error {
+	most := max(smallSummary, conversation.Conversation{Summary: l.history.Summary, Turns: old}.Tokens()/2)
+	if l.Budget.Tokens > 0 {
+		most = min(most, l.Budget.Tokens/2)
+	}
+	switch n := conversation.TextTokens(text); {
+	case n == 0:
+		return envelope.Errorf(envelope.ExitError, "compact.empty", "the model wrote no summary").WithHint(unchanged)
+	case n > most:
+		return envelope.Errorf(envelope.ExitError, "compact.too_long", "the model's summary has about %d tokens, at most %d are of use", n, most).WithHint(unchanged)
+	}
+	return nil
+}
+
+func (l *Loop) summaryRequest(earlier, transcript, turnID string) *record.Request {
+	return &record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"), ConversationID: l.ConversationID, TurnID: turnID, TS: record.Now(),
+		Provider: l.Provider, Model: l.Model, SystemPrompt: conversation.SummaryPrompt,
+		Messages: []record.Message{conversation.SummaryRequest(earlier, transcript, record.NewID(""))}}
+}
+
+// askOnce sends a request that offers no tools and returns the response. Calls that a model makes all the same are read and not
+// run; nothing of it is passed on or stored.
+func (l *Loop) askOnce(ctx context.Context, req *record.Request) (*record.Response, error) {
+	line, err := record.Encode(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.llm.send(line); err != nil {
+		return nil, err
+	}
+	var resp *record.Response
+	for calls := 0; resp == nil || calls < len(resp.ToolCalls); {
+		line, err := next(ctx, l.llm)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case line.Kind() == record.KindResponse && line.Text("request_id") == req.ID:
+			resp = &record.Response{}
+			if err := record.DecodeOpen(line.Bytes(), resp); err != nil {
+				return nil, fmt.Errorf("read the response of claw-llm: %w", err)
+			}
+		case line.Kind() == record.KindToolCall && line.Text("request_id") == req.ID:
+			calls++
+		case line.Kind() == record.KindError && (line.Text("ref") == req.ID || line.Text("ref") == ""):
+			return nil, reported(line, envelope.ExitProvider)
+		}
+	}
+	return resp, nil
+}

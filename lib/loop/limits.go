@@ -1,0 +1,92 @@
+package loop
+
+import (
+	"fmt"
+
+	"clawsh/lib/conversation"
+	"clawsh/lib/record"
+)
+
+// spending is what a turn has used so far. A response without usage is estimated: a provider that counts nothing must not make a
+// limit nothing.
+type spending struct {
+	tokens   int64
+	cost     float64
+	unpriced string // a model that answered and has no price
+}
+
+// spend adds the usage of a response to the final record, and to what is held against the limits.
+func (t *turn) spend(req *record.Request, resp *record.Response) {
+	t.final.Usage = t.final.Usage.Add(resp.Usage)
+	u := resp.Usage
+	if u == (record.Usage{}) {
+		u = estimate(req, resp)
+	}
+	t.spent.tokens += u.InputTokens + u.OutputTokens
+	if t.MaxCost <= 0 {
+		return
+	}
+	cost, known := 0.0, false
+	if t.Price != nil {
+		cost, known = t.Price(resp.Provider, resp.Model, u)
+	}
+	if !known {
+		t.spent.unpriced = resp.Model
+	}
+	t.spent.cost += cost
+}
+
+func estimate(req *record.Request, resp *record.Response) record.Usage {
+	in := conversation.TextTokens(req.SystemPrompt)
+	for _, m := range req.Messages {
+		in += conversation.Tokens(m)
+	}
+	for _, tool := range req.Tools {
+		in += conversation.TextTokens(tool.Description) + conversation.TextTokens(string(tool.Parameters))
+	}
+	out := conversation.Tokens(record.Message{Content: resp.FinalText, ToolCalls: resp.ToolCalls})
+	return record.Usage{InputTokens: int64(in), OutputTokens: int64(out)}
+}
+
+// limited tells whether the turn may ask the model no more, and says so in the final record.
+func (t *turn) limited() bool {
+	switch {
+	case t.MaxTokens > 0 && t.spent.tokens >= t.MaxTokens:
+		t.final.StopReason = record.StopMaxTokens
+		t.final.Error = fmt.Sprintf("no final answer within %d tokens: %d are used", t.MaxTokens, t.spent.tokens)
+		t.final.ErrorCode = "limit.max_tokens"
+		t.final.Hint = "raise limits.max_tokens, or --max-tokens for one turn"
+	case t.MaxCost > 0 && t.spent.unpriced != "":
+		t.final.StopReason = record.StopMaxCost
+		t.final.Error = fmt.Sprintf("the turn has a limit of cost, and %q answered, whose price is not known", t.spent.unpriced)
+		t.final.ErrorCode = "limit.max_cost"
+		t.final.Hint = "add its price to [[usage.prices]] in the configuration"
+	case t.MaxCost > 0 && t.spent.cost >= t.MaxCost:
+		t.final.StopReason = record.StopMaxCost
+		t.final.Error = fmt.Sprintf("no final answer within a cost of %g: %g is spent", t.MaxCost, t.spent.cost)
+		t.final.ErrorCode = "limit.max_cost"
+		t.final.Hint = "raise limits.max_cost, or --max-cost for one turn"
+	default:
+		return false
+	}
+	return true
+}
+
+// exhausted tells whether the turn has had all rounds of tools that it may have, and says so in the final record.
+func (t *turn) exhausted() bool {
+	if t.final.Rounds < t.MaxToolRounds {
+		return false
+	}
+	t.final.StopReason = record.StopMaxToolRounds
+	t.final.Error = fmt.Sprintf("no final answer after %d rounds of tool calls", t.final.Rounds)
+	t.final.ErrorCode = "limit.max_tool_rounds"
+	t.final.Hint = "raise limits.max_tool_rounds, or --max-tool-rounds for one turn"
+	return true
+}
+
+// refuse answers the calls of a turn that ends by a limit.
+func (t *turn) refuse(calls []record.CallPart) {
+	for _, c := range calls {
+		t.say(record.Message{Role: "tool", ToolCallID: c.ID, IsError: true, Content: conversation.NotRun(t.final.StopReason)})
+	}
+}

@@ -1,0 +1,288 @@
+package receipt
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"clawsh/lib/durable"
+	"clawsh/lib/record"
+)
+
+const (
+	keysLabel = "clawsh-receipt-keys-v1"
+	macDomain = "clawsh receipt mac v1\n"
+	macBytes  = 32
+)
+
+// PublicKey is a key by which heads, checkpoints and proofs are checked, in the form of a signed note's verifier key
+// (NAME+HASH+KEY, https://c2sp.org/signed-note). RetiredAt is set once another has taken its place.
+type PublicKey struct {
+	Key       string `json:"key"`
+	RetiredAt string `json:"retired_at,omitzero"`
+}
+
+// Keys are what receipts are sealed with: a key for macs and one for signatures, and those that they replaced.
+type Keys struct {
+	// Origin names the log: the name of its keys, and the first line of its checkpoints. It stays when keys are replaced.
+	Origin string
+	// Adopted is how many receipts there were already when the first key was made: they have no mac. AdoptedHash is the
+	// hash of the last of them.
+	Adopted     int
+	AdoptedHash string
+	// Public are the keys to check signatures with, the one in use first.
+	Public []PublicKey
+
+	signer note.Signer
+	secret string
+	macs   [][]byte // the oldest first
+}
+
+// keyFiles are the names of the two files in the directory of keys.
+func keyFiles(dir string) (secret, public string) {
+	return filepath.Join(dir, "receipt.key"), filepath.Join(dir, "receipt.pub")
+}
+
+// CreateKeys makes receipt.key (0600) and receipt.pub (0644) in the directory (0700) for the log, if they are missing; made tells
+// whether it did. Receipts that the log holds already are verified and adopted: they have no mac, all later ones must. A log that
+// bears macs, or has a head, lost its key: that is an error.
+func CreateKeys(dir, log string) (made bool, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return false, fmt.Errorf("create the receipt keys: %w", err)
+	}
+	secret, _ := keyFiles(dir)
+	if _, err := os.Lstat(secret); err == nil {
+		_, err := LoadKeys(dir)
+		return false, err
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("create the receipt keys: %w", err)
+	}
+	l, err := durable.OpenLog(log, 0o600)
+	if err != nil {
+		return false, fmt.Errorf("create the receipt keys: %w", err)
+	}
+	defer l.Close()
+	err = l.Locked(func(*durable.End) error { // of two processes that do this at once, one does
+		if _, err := os.Lstat(secret); err == nil {
+			return nil
+		}
+		made = true
+		return createKeys(dir, log)
+	})
+	if err != nil {
+		return false, fmt.Errorf("create the receipt keys: %w", err)
+	}
+	return made, nil
+}
+
+// createKeys does it; the log is locked.
+func createKeys(dir, log string) error {
+	src, err := open(log, false)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	rep, err := Verify(src, Trust{})
+	switch {
+	case err != nil:
+		return err
+	case rep.Chain != Intact:
+		return fmt.Errorf("%s: invalid chain at receipt %d: %s", log, rep.FirstBad, rep.Reason)
+	case rep.Macs != None || rep.Count > 0 && hasHead(log):
+		return fmt.Errorf("%s bears macs or has a head, so there was a key, and it is gone: restore %s, or move the log away", log, dir)
+	}
+	var id [8]byte
+	rand.Read(id[:])
+	k := &Keys{Origin: "clawsh/receipts/" + hex.EncodeToString(id[:]), Adopted: rep.Count, AdoptedHash: rep.LastHash}
+	if err := k.renew(); err != nil {
+		return err
+	}
+	// The head first: a log with a key and no head has been tampered with.
+	if err := os.MkdirAll(sideDir(log), 0o700); err != nil {
+		return err
+	}
+	if err := writeHead(log, k, head{count: rep.Count, hash: rep.LastHash}, true); err != nil {
+		return err
+	}
+	return k.save(dir)
+}
+
+// renew makes new keys; those in use retire.
+func (k *Keys) renew() error {
+	secret, public, err := note.GenerateKey(rand.Reader, k.Origin)
+	if err != nil {
+		return err
+	}
+	if k.signer, err = note.NewSigner(secret); err != nil {
+		return err
+	}
+	if len(k.Public) > 0 {
+		k.Public[0].RetiredAt = record.Now()
+	}
+	mac := make([]byte, macBytes)
+	rand.Read(mac)
+	k.secret, k.Public, k.macs = secret, append([]PublicKey{{Key: public}}, k.Public...), append(k.macs, mac)
+	return nil
+}
+
+// save writes both files, the public one first: a crash in between leaves a public key that signs nothing.
+func (k *Keys) save(dir string) error {
+	secretPath, publicPath := keyFiles(dir)
+	var pub, sec strings.Builder
+	for _, p := range k.Public {
+		pub.WriteString(strings.TrimSpace(p.Key+" "+p.RetiredAt) + "\n")
+	}
+	fmt.Fprintf(&sec, "%s\nadopted %d %s\nsign %s\n", keysLabel, k.Adopted, k.AdoptedHash, k.secret)
+	for _, m := range k.macs {
+		fmt.Fprintf(&sec, "mac %s\n", base64.StdEncoding.EncodeToString(m))
+	}
+	if err := durable.Replace(publicPath, []byte(pub.String()), 0o644); err != nil {
+		return err
+	}
+	return durable.Replace(secretPath, []byte(sec.String()), 0o600)
+}
+
+// LoadKeys reads the keys in the directory. Files that others could have read, or written, are refused, and so are links and
+// files of somebody else. If there are none the error is fs.ErrNotExist.
+func LoadKeys(dir string) (*Keys, error) {
+	secretPath, publicPath := keyFiles(dir)
+	raw, err := durable.ReadPrivate(secretPath, 0o077)
+	if err != nil {
+		return nil, err
+	}
+	k := &Keys{}
+	if err := k.parse(string(raw)); err != nil {
+		return nil, fmt.Errorf("key %s is damaged: %w", secretPath, err)
+	}
+	if k.Public, err = LoadPublic(publicPath); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(k.Public, func(p PublicKey) bool {
+		v, err := note.NewVerifier(p.Key)
+		return err == nil && v.Name() == k.signer.Name() && v.KeyHash() == k.signer.KeyHash()
+	})
+	if i < 0 {
+		return nil, fmt.Errorf("%s does not hold the public key of %s", publicPath, secretPath)
+	}
+	inUse := k.Public[i]
+	k.Public = slices.Insert(slices.Delete(k.Public, i, i+1), 0, inUse) // else it is one whose making was interrupted
+	k.Origin = k.signer.Name()
+	return k, nil
+}
+
+// parse reads the secret file. Its errors quote nothing.
+func (k *Keys) parse(text string) error {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) < 4 || lines[0] != keysLabel {
+		return errors.New("it does not begin as one does")
+	}
+	for i, l := range lines[1:] {
+		name, value, _ := strings.Cut(l, " ")
+		var err error
+		switch name {
+		case "adopted":
+			count, hash, _ := strings.Cut(value, " ")
+			k.Adopted, err = strconv.Atoi(count)
+			if k.AdoptedHash = hash; !isHash([]byte(hash)) || k.Adopted < 0 {
+				err = errors.New("no hash")
+			}
+		case "sign":
+			k.secret = value
+			k.signer, err = note.NewSigner(value)
+		case "mac":
+			var mac []byte
+			mac, err = base64.StdEncoding.Strict().DecodeString(value)
+			if k.macs = append(k.macs, mac); len(mac) != macBytes {
+				err = errors.New("too short")
+			}
+		default:
+			err = errors.New("unknown")
+		}
+		if err != nil {
+			return fmt.Errorf("line %d", i+2)
+		}
+	}
+	if k.signer == nil || len(k.macs) == 0 || k.AdoptedHash == "" {
+		return errors.New("a key is missing")
+	}
+	return nil
+}
+
+// LoadPublic reads a file of public keys, one a line, the time of its retirement behind one that is retired. It must not be
+// writable by others.
+func LoadPublic(path string) ([]PublicKey, error) {
+	raw, err := durable.ReadPrivate(path, 0o022)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublic(string(raw))
+}
+
+// ParsePublic reads public keys as LoadPublic does.
+func ParsePublic(text string) ([]PublicKey, error) {
+	var keys []PublicKey
+	for i, l := range strings.Split(strings.TrimSpace(text), "\n") {
+		key, retired, _ := strings.Cut(strings.TrimSpace(l), " ")
+		if _, err := note.NewVerifier(key); err != nil {
+			return nil, fmt.Errorf("public key, line %d: want NAME+HASH+KEY", i+1)
+		}
+		keys = append(keys, PublicKey{key, retired})
+	}
+	return keys, nil
+}
+
+// verifiers are the public keys as notes are opened with them.
+func verifiers(keys []PublicKey) (note.Verifiers, error) {
+	var list []note.Verifier
+	for _, k := range keys {
+		v, err := note.NewVerifier(k.Key)
+		if err != nil {
+			return nil, fmt.Errorf("public key: %w", err)
+		}
+		list = append(list, v)
+	}
+	return note.VerifierList(list...), nil
+}
+
+// RotateKeys makes new keys for the log. The old public key stays to check what it signed, the old key of macs to verify the
+// receipts that bear them; the old signing key is gone. Running stages take the new keys with their next receipt.
+func RotateKeys(dir, log string) (*Keys, error) {
+	l, err := durable.OpenLog(log, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("replace the receipt keys: %w", err)
+	}
+	defer l.Close()
+	var k *Keys
+	err = l.Locked(func(*durable.End) error {
+		if k, err = LoadKeys(dir); err != nil {
+			return err
+		}
+		if err := k.renew(); err != nil {
+			return err
+		}
+		return k.save(dir)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("replace the receipt keys: %w", err)
+	}
+	return k, nil
+}
+
+// mac is the code of a receipt's hash, in hex, by the key in use.
+func (k *Keys) mac(receiptHash string) string {
+	m := hmac.New(sha256.New, k.macs[len(k.macs)-1])
+	m.Write([]byte(macDomain + receiptHash))
+	return hex.EncodeToString(m.Sum(nil))
+}

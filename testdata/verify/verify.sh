@@ -1,0 +1,154 @@
+#!/bin/bash
+# Verifies receipts with bash, jq, sha256sum and openssl (3.0 or later) alone: nothing of clawsh's code. It is slow, and it is meant
+# to be read beside docs/SCHEMAS.md.
+#
+#   verify.sh chain LOG...               every receipt's own hash and its link; prints how many there are and the last hash
+#   verify.sh macs SECRETS LOG...        every mac, by one of the keys in keys/receipt/receipt.key, never an older behind a newer one
+#   verify.sh head PUBLIC HEAD LOG...    the head's signature, its count and its hash
+#   verify.sh checkpoint PUBLIC FILE LOG...  the signature, and that the log begins with what was checkpointed
+#   verify.sh proof PUBLIC FILE          the signature, and that the receipt is in the tree; prints the receipt
+#
+# The parts of a rotated log are given in their order, LOG.d/*.log before LOG. It prints "ok" last if, and only if, all is well.
+set -euo pipefail
+export LC_ALL=C
+
+die() { echo "wrong: $*" >&2; exit 1; }
+bytes() { printf "$(sed 's/../\\x&/g' <<<"$1")"; }           # from hex
+hex() { od -An -v -tx1 | tr -d ' \n'; }                       # to hex
+sha() { sha256sum | cut -d' ' -f1; }
+lines() { cat -- "$@"; }
+
+chain() {
+  local previous count=0 line hash
+  previous=$(printf '0%.0s' $(seq 64))
+  while IFS= read -r line; do
+    count=$((count + 1))
+    hash=$(printf %s "$line" | jq -cS 'del(.receipt_hash, .mac)' | tr -d '\n' | sha)
+    [ "$hash" = "$(jq -r .receipt_hash <<<"$line")" ] || die "receipt $count: its hash"
+    [ "$previous" = "$(jq -r .previous_hash <<<"$line")" ] || die "receipt $count: its link"
+    previous=$hash
+  done < <(lines "$@")
+  echo "$count $previous"
+}
+
+macs() {
+  local keys key=0 count=0 adopted line hash mac
+  mapfile -t keys < <(sed -n 's/^mac //p' "$1")
+  adopted=$(sed -n 's/^adopted \([0-9]*\) .*/\1/p' "$1")
+  shift
+  while IFS= read -r line; do
+    count=$((count + 1))
+    hash=$(jq -r .receipt_hash <<<"$line") mac=$(jq -r '.mac // ""' <<<"$line")
+    [ -n "$mac" ] || { [ "$count" -le "$adopted" ] && continue || die "receipt $count has no mac"; }
+    until [ "$mac" = "$(printf 'clawsh receipt mac v1\n%s' "$hash" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$(base64 -d <<<"${keys[key]}" | hex)" | sed 's/.*= //')" ]; do
+      key=$((key + 1))
+      [ "$key" -lt "${#keys[@]}" ] || die "receipt $count: its mac"
+    done
+  done < <(lines "$@")
+}
+
+# note PUBLIC FILE: checks that one of the keys has signed the text of a signed note, and writes the text.
+note() {
+  local dir key name id public text sig
+  dir=$(mktemp -d)
+  trap "rm -rf '$dir'" RETURN
+  sed '/^$/,$d' "$2" >"$dir/text"
+  while read -r key _; do
+    name=${key%%+*} id=${key#*+} public=${key#*+*+}
+    id=${id%%+*}
+    { bytes 302a300506032b6570032100; base64 -d <<<"$public" | tail -c 32; } >"$dir/key" # RFC 8410
+    sig=$(sed -n "s|^— $name ||p" "$2" | while read -r s; do [ "$(base64 -d <<<"$s" | head -c 4 | hex)" != "$id" ] || echo "$s"; done)
+    [ -n "$sig" ] || continue
+    base64 -d <<<"$sig" | tail -c 64 >"$dir/sig"
+    openssl pkeyutl -verify -pubin -keyform DER -inkey "$dir/key" -rawin -in "$dir/text" -sigfile "$dir/sig" >/dev/null 2>&1 || die "the signature of $2"
+    cat "$dir/text"
+    return
+  done <"$1"
+  die "$2 is not signed by any of these keys"
+}
+
+node() { { bytes 01; bytes "$1"; bytes "$2"; } | sha; }
+leaf() { { bytes 00; printf %s "$1"; } | sha; }
+
+# root COUNT: the Merkle tree hash (RFC 6962) of the first COUNT lines of its input.
+root() {
+  local stack=() sizes=() n=0 line h
+  while [ "$n" -lt "$1" ] && IFS= read -r line; do
+    n=$((n + 1))
+    stack+=("$(leaf "$line")") sizes+=(1)
+    while [ "${#sizes[@]}" -gt 1 ] && [ "${sizes[-1]}" = "${sizes[-2]}" ]; do
+      h=$(node "${stack[-2]}" "${stack[-1]}")
+      sizes[-2]=$((sizes[-1] * 2)) stack[-2]=$h
+      unset 'stack[-1]' 'sizes[-1]'
+    done
+  done
+  [ "$n" = "$1" ] || die "there are only $n receipts of $1"
+  [ "$n" -gt 0 ] || { printf '' | sha; return; }
+  while [ "${#stack[@]}" -gt 1 ]; do
+    h=$(node "${stack[-2]}" "${stack[-1]}")
+    stack[-2]=$h
+    unset 'stack[-1]'
+  done
+  echo "${stack[0]}"
+}
+
+# inclusion INDEX COUNT LEAF HASH...: the root that an inclusion proof leads to (RFC 9162, 2.1.3.2).
+inclusion() {
+  local fn=$1 sn=$(($2 - 1)) r=$3 p
+  shift 3
+  for p in "$@"; do
+    [ "$sn" -gt 0 ] || die "the proof is too long"
+    if [ $((fn & 1)) = 1 ] || [ "$fn" = "$sn" ]; then
+      r=$(node "$p" "$r")
+      while [ $((fn & 1)) = 0 ] && [ "$fn" -gt 0 ]; do fn=$((fn >> 1)) sn=$((sn >> 1)); done
+    else
+      r=$(node "$r" "$p")
+    fi
+    fn=$((fn >> 1)) sn=$((sn >> 1))
+  done
+  [ "$sn" = 0 ] || die "the proof is too short"
+  echo "$r"
+}
+
+head_() {
+  local text origin count hash all
+  text=$(note "$1" "$2")
+  shift 2
+  { read -r origin; read -r count; read -r hash; } <<<"$text"
+  case $origin in */head) ;; *) die "it is no head" ;; esac
+  all=$(chain "$@")
+  [ "$all" = "$count $hash" ] || die "the head says $count $hash, the log is $all"
+}
+
+checkpoint() {
+  local text origin count want
+  text=$(note "$1" "$2")
+  shift 2
+  { read -r origin; read -r count; read -r want; } <<<"$text"
+  case $origin in */head) die "it is no checkpoint" ;; esac
+  chain "$@" >/dev/null
+  [ "$(lines "$@" | root "$count")" = "$(base64 -d <<<"$want" | hex)" ] || die "the first $count receipts are others"
+}
+
+proof() {
+  local public=$1 file=$2 dir line index hashes=() h text count want
+  dir=$(mktemp -d)
+  trap "rm -rf '$dir'" RETURN
+  [ "$(sed -n 1p "$file")" = "c2sp.org/tlog-proof@v1" ] || die "it is no proof"
+  line=$(sed -n '2s/^extra //p' "$file" | base64 -d)
+  index=$(sed -n '3s/^index //p' "$file")
+  for h in $(sed -n '4,/^$/p' "$file"); do hashes+=("$(base64 -d <<<"$h" | hex)"); done
+  sed '1,/^$/d' "$file" >"$dir/checkpoint"
+  text=$(note "$public" "$dir/checkpoint")
+  { read -r _; read -r count; read -r want; } <<<"$text"
+  [ "$index" -lt "$count" ] || die "it is not among them"
+  [ "$(inclusion "$index" "$count" "$(leaf "$line")" "${hashes[@]}")" = "$(base64 -d <<<"$want" | hex)" ] || die "it is not in the tree"
+  printf '%s\n' "$line"
+}
+
+case ${1-} in
+chain | macs | checkpoint | proof) "$@" ;;
+head) shift; head_ "$@" ;;
+*) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 64 ;;
+esac
+echo ok

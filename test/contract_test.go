@@ -75,17 +75,33 @@ var good = map[string][]string{
 	"claw-loop compact":          {},
 	"claw-loop help":             {},
 	"claw-loop completion":       {"bash"},
+	"clawsh memory check":        {},
+	"clawsh memory backup":       {"$HOME/copy", "--force"},
+	"clawsh session list":        {},
+	"clawsh session show":        {},
+	"clawsh session delete":      {"$CONV", "--yes"},
+	"clawsh session reset":       {},
+	"clawsh reset":               {},
+	"clawsh usage":               {"--by", "model"},
+	"claw-mem archive":           {"$CONV"},
+	"claw-mem delete":            {"$CONV", "--yes"},
+	"claw-mem check":             {},
+	"claw-mem usage":             {"--by", "turn"},
+	"claw-mem backup":            {"$HOME/copy", "--force"},
 }
 
 // filters write records, not an answer: for them the contract is about wrong usage only, and their streams are tested by
 // the scripts.
 var filters = map[string]bool{"claw-llm": true, "claw-gate": true, "claw-gate check": true, "claw-exec": true, "claw-receipt": true,
-	"claw-mem": true, "claw-mem export": true, "claw-loop": true}
+	"claw-mem": true, "claw-mem export": true, "claw-mem import": true, "clawsh session export": true, "claw-loop": true}
+
+// consuming commands succeed once in a home.
+var consuming = map[string]bool{"clawsh session delete": true, "clawsh session reset": true, "clawsh reset": true, "claw-mem delete": true}
 
 // home is a scratch home with one turn behind it.
 type home struct {
-	env           []string
-	conv, receipt string
+	env                []string
+	dir, conv, receipt string
 }
 
 // run runs a program there and returns what it printed and its exit code.
@@ -106,7 +122,7 @@ func (h *home) run(t *testing.T, args ...string) (stdout, stderr string, code in
 func newHome(t *testing.T) *home {
 	t.Helper()
 	dir := t.TempDir()
-	h := &home{env: []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + dir, "TZ=UTC"}}
+	h := &home{dir: dir, env: []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + dir, "TZ=UTC"}}
 	if _, errOut, code := h.run(t, "clawsh", "init"); code != 0 {
 		t.Fatalf("init: %s", errOut)
 	}
@@ -129,7 +145,7 @@ func (h *home) fill(t *testing.T, args []string) []string {
 		case "$PUBLIC":
 			a = h.keep(t, "claw-receipt", "keys")
 		}
-		out = append(out, strings.NewReplacer("$CONV", h.conv, "$RECEIPT", h.receipt).Replace(a))
+		out = append(out, strings.NewReplacer("$CONV", h.conv, "$RECEIPT", h.receipt, "$HOME", h.dir).Replace(a))
 	}
 	return out
 }
@@ -204,11 +220,18 @@ func checkHelp(t *testing.T, h *home, name string) {
 
 func checkGood(t *testing.T, h *home, name string, row tableRow, args []string) {
 	words := append(strings.Fields(name), h.fill(t, args)...)
+	anew := func() {
+		if consuming[name] {
+			h = newHome(t)
+			words = append(strings.Fields(name), h.fill(t, args)...)
+		}
+	}
 	out, errOut, code := h.run(t, append(words, "--output-format", "json")...)
 	env := checkEnvelope(t, words, out, code)
-	if code != 0 || env.Error != nil || env.Command != wantCommand(name, row) {
-		t.Errorf("%v: exit %d, command %q, want %q: %s", words, code, env.Command, wantCommand(name, row), errOut)
+	if code != 0 || env.Error != nil || env.Command != wantCommand(row) {
+		t.Errorf("%v: exit %d, command %q, want %q: %s", words, code, env.Command, wantCommand(row), errOut)
 	}
+	anew()
 	out, errOut, code = h.run(t, words...)
 	if code != 0 || out == "" {
 		t.Errorf("%v: exit %d, %d bytes: %s", words, code, len(out), errOut)
@@ -216,6 +239,7 @@ func checkGood(t *testing.T, h *home, name string, row tableRow, args []string) 
 	if strings.HasPrefix(out, `{"schema_version"`) {
 		t.Errorf("%v: JSON in text format", words)
 	}
+	anew()
 	out, errOut, code = h.run(t, append(words, "--jq", ".schema_version")...)
 	if code != 0 || out != "2.0\n" {
 		t.Errorf("%v --jq: exit %d, %q, %s", words, code, out, errOut)
@@ -223,10 +247,7 @@ func checkGood(t *testing.T, h *home, name string, row tableRow, args []string) 
 }
 
 // wantCommand is the name under which a command reports: the porcelain's, also when the stage is called itself.
-func wantCommand(name string, row tableRow) string {
-	if row.HandOver {
-		return row.Name
-	}
+func wantCommand(row tableRow) string {
 	return row.Envelope
 }
 

@@ -49,7 +49,7 @@ func looking(_ *command.Call, cfg *config.Config) confine.Access {
 	if len(files) == 0 {
 		return confine.Access{}
 	}
-	return confine.Access{Read: files[:1], Own: files[1:]}
+	return confine.Access{Read: files[:1:1], Own: files[1:]} // who adds to one must not write into the other
 }
 
 // clearing is the row of clear, which removes the mirrors of all agents. It reads no records.

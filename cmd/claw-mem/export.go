@@ -18,17 +18,23 @@ import (
 
 func export() command.Command {
 	var o memory.ExportOptions
-	return command.Command{Name: "export", Envelope: "memory export", Filter: true, Summary: "write what is stored as records, a line each, in their order",
-		Long: `Writes user, response, tool_result, final and summary records as they are stored, the oldest first. Providers' payloads and
-permits are not stored. Times are RFC 3339; since is included, until is not.`,
+	return command.Command{Name: "export", Envelope: "memory export", Args: "[CONVERSATION_ID]", Max: 1, Filter: true, Summary: "write what is stored as records, a line each, in their order",
+		Long: `Writes user, response, tool_result, final and summary records as they are stored, the oldest first, and before the first record of a
+conversation one of kind conversation: claw-mem import reads all of it. Providers' payloads and permits are not stored. Times are RFC 3339; since is included, until is not.`,
 		Example: "claw-mem export | claw-gate check --summary",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&o.Conversation, "conversation", "", "only the conversation `ID`")
+			f.StringVar(&o.Conversation, "conversation", "", "only the conversation `ID`, as if it were named")
 			f.StringVar(&o.Since, "since", "", "only records from `TIME` on")
 			f.StringVar(&o.Until, "until", "", "only records before `TIME`")
 		},
 		Access: looking,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			if len(c.Args) == 1 {
+				if o.Conversation != "" {
+					return nil, envelope.Errorf(envelope.ExitUsage, "usage", "name one conversation, not two")
+				}
+				o.Conversation = c.Args[0]
+			}
 			for _, t := range []*string{&o.Since, &o.Until} {
 				if err := normalTime(t); err != nil {
 					return nil, err

@@ -76,12 +76,15 @@ func (k *keeper) handle(_ context.Context, line record.Line, out *stage.Writer) 
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "memory.failed", "withhold secrets from %s record %s: %w", line.Kind(), line.ID(), err)
 	}
-	if err := k.store.Put(stored, k.agent); err != nil {
+	entry, isNew, err := k.store.Keep(stored, k.agent)
+	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "memory.failed", "persist %s record %s: %w", line.Kind(), line.ID(), err)
 	}
 	k.call.Event(command.EventMemoryPersisted, "kind", string(line.Kind()), "id", line.ID())
-	if err := k.mirror.Put(stored, k.agent); err != nil {
-		k.call.Log.Warn("session mirror is not complete", "error", err.Error())
+	if isNew { // what comes again is mirrored already
+		if err := k.mirror.Put(&entry, k.agent); err != nil {
+			k.call.Log.Warn("session mirror is not complete", "error", err.Error())
+		}
 	}
 	return out.Write(line.Bytes())
 }

@@ -34,14 +34,17 @@ func (l listResult) WriteText(w io.Writer) error {
 }
 
 func list() command.Command {
-	limit := 0
+	limit, archived := 0, false
 	return command.Command{Name: "list", Envelope: "memory list", Summary: "list conversations, the latest first", Example: "claw-mem list --limit 10",
-		Flags:  func(f *pflag.FlagSet) { f.IntVar(&limit, "limit", 50, "show at most `N` (0: all)") },
+		Flags: func(f *pflag.FlagSet) {
+			f.IntVar(&limit, "limit", 50, "show at most `N` (0: all)")
+			f.BoolVar(&archived, "archived", false, "those that are archived, instead of the others")
+		},
 		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			var l listResult
 			err := reading(c, func(_ *config.Config, s *memory.Store) (err error) {
-				l.Conversations, err = s.Conversations(limit)
+				l.Conversations, err = s.Listed(archived, limit)
 				return err
 			})
 			if err != nil {

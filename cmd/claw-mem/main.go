@@ -10,7 +10,8 @@ func main() {
 		Summary: "persist and search conversations: records in, the same records out once they are durable",
 		Long: `Reads records on standard input. user, response, tool_result and final records are stored in the memory database
 and mirrored to agents/ID/sessions, and passed on once they are durable; other records pass through unchanged.`,
-		Access:   looking,
-		Commands: []command.Command{filter(), initialise(), list(), search(), show(), clearAll(), contextCommand(), export()},
+		Access: looking,
+		Commands: []command.Command{filter(), initialise(), list(), search(), show(), archive(), deleteCommand(), clearAll(), contextCommand(),
+			usage(), check(), export(), importCommand(), backup()},
 	})
 }

@@ -43,18 +43,24 @@ func (r showResult) WriteText(w io.Writer) error {
 }
 
 func show() command.Command {
-	return command.Command{Name: "show", Envelope: "memory show", Args: "ID", Min: 1, Max: 1, Summary: "show a conversation, or one record of it",
+	return command.Command{Name: "show", Envelope: "memory show", Args: "[ID]", Max: 1, Summary: "show a conversation, the latest if none is named, or one record",
 		Long:    "Of a conversation, the beginning of the id is enough, if no other starts like it. The id of a record, such as a call's, shows that alone.",
 		Example: "claw-mem show conv-019df3c2",
 		Access:  looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			var r showResult
 			err := reading(c, func(_ *config.Config, s *memory.Store) (err error) {
-				r.Conversation, r.Entries, err = s.Show(c.Args[0])
+				id := ""
+				if len(c.Args) == 1 {
+					id = c.Args[0]
+				} else if id, err = s.Latest(""); err != nil {
+					return err
+				}
+				r.Conversation, r.Entries, err = s.Show(id)
 				if !errors.Is(err, memory.ErrNotFound) {
 					return err
 				}
-				conv, entries, noRecord := s.Record(c.Args[0])
+				conv, entries, noRecord := s.Record(id)
 				if noRecord != nil {
 					return err
 				}

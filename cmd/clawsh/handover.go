@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"syscall"
 
 	"clawsh/lib/command"
@@ -23,10 +25,18 @@ func handOver(name, stage, sub, args, summary string) command.Command {
 			if stage == "claw-llm" || stage == "claw-loop" {
 				secrets = secretNames(c)
 			}
-			argv := append([]string{stage, sub}, c.Raw...)
+			argv := slices.Concat([]string{stage}, strings.Fields(sub), c.Raw)
 			err = syscall.Exec(path, argv, process.Environment(c.Environ, secrets...))
 			return nil, fmt.Errorf("start %s: %w", stage, err)
 		}}
+}
+
+// ofMemory is a command of claw-mem under another name than memory: it reports as "memory …" all the same.
+func ofMemory(name, sub, args, summary string) command.Command {
+	c := handOver(name, "claw-mem", sub, args, summary)
+	first, _, _ := strings.Cut(sub, " ")
+	c.Envelope = "memory " + first
+	return c
 }
 
 // secretNames are the variables that hold keys; a configuration that cannot be read names none, and the stage says why.

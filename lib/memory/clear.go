@@ -3,8 +3,7 @@ package memory
 import (
 	"errors"
 	"fmt"
-
-	"github.com/ncruces/go-sqlite3"
+	"strings"
 )
 
 // Clear deletes all entries and conversations and returns how many entries there were. Their bytes are gone from the
@@ -29,21 +28,10 @@ func (s *Store) clear() (int, error) {
 		if n, err = number(s.conn, `SELECT count(*) FROM entries`); err != nil {
 			return err
 		}
-		return s.conn.Exec(dropAll + schema)
+		return s.conn.Exec(dropAll + strings.Join(steps(), ""))
 	})
 	if err != nil {
 		return 0, err
 	}
-	if err := s.conn.Exec(`VACUUM`); err != nil {
-		return int(n), fmt.Errorf("entries are deleted, but bytes of them may remain: rebuild the file: %w", err)
-	}
-	var blocked bool
-	err = first(s.conn, `PRAGMA wal_checkpoint(TRUNCATE)`, func(st *sqlite3.Stmt) { blocked = st.ColumnBool(0) })
-	if err == nil && blocked {
-		err = errors.New("another process is reading it")
-	}
-	if err != nil {
-		return int(n), fmt.Errorf("entries are deleted, but bytes of them may remain: cut the log: %w", err)
-	}
-	return int(n), nil
+	return int(n), s.scrub()
 }

@@ -15,6 +15,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/ext/fts5"
+
 	"clawsh/lib/conversation"
 	"clawsh/lib/record"
 )
@@ -40,6 +43,9 @@ func child(path, name, mode string) error {
 			return err
 		}
 	}
+	if mode == "open" {
+		return slowMigration(path)
+	}
 	s, err := Open(path, Options{})
 	if err != nil {
 		return err
@@ -59,6 +65,21 @@ func child(path, name, mode string) error {
 		fmt.Println(id)
 	}
 	return s.Close()
+}
+
+// slowMigration migrates and says so all the while, so that whoever reads it can kill it at any moment.
+func slowMigration(path string) error {
+	conn, err := sqlite3.Open(path)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	err = errors.Join(fts5.Register(conn), conn.CreateFunction("tick", 1, 0, func(_ sqlite3.Context, _ ...sqlite3.Value) { fmt.Println("tick") }),
+		conn.Exec(`PRAGMA synchronous=FULL; CREATE TEMP TRIGGER ticks AFTER UPDATE ON main.entries WHEN new.id % 200 = 0 BEGIN SELECT tick(new.id); END`))
+	if err != nil {
+		return err
+	}
+	return migrate(conn)
 }
 
 func startChild(t *testing.T, path, name, mode string) (*exec.Cmd, *bufio.Scanner) {

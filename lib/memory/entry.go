@@ -86,7 +86,7 @@ func entryOfResponse(line record.Line) (Entry, error) {
 		r.ToolCalls = nil
 	}
 	return Entry{ID: r.ID, ConversationID: r.ConversationID, TurnID: r.TurnID, TS: r.TS, Role: "assistant",
-		Content: r.FinalText, ToolCalls: r.ToolCalls, Provider: r.Provider, Model: r.Model, Metadata: meta}, err
+		Content: r.FinalText, ToolCalls: r.ToolCalls, Provider: r.Provider, Model: r.Model, Metadata: meta, usage: &r.Usage}, err
 }
 
 func entryOfResult(line record.Line) (Entry, error) {
@@ -96,7 +96,10 @@ func entryOfResult(line record.Line) (Entry, error) {
 	}
 	content := r.Output
 	if r.Error != "" {
-		content = strings.TrimPrefix(content+"\n"+r.Error, "\n")
+		if content != "" {
+			content += "\n"
+		}
+		content += r.Error
 	}
 	if r.Verdict != nil {
 		r.Verdict.Permit = ""
@@ -119,6 +122,30 @@ func entryOfFinal(line record.Line) (Entry, string, error) {
 		Content: f.Content, Provider: f.Provider, Model: f.Model, Metadata: meta}, f.Agent, err
 }
 
+// output takes a tool result's output out of its content, which is the output, a newline if there is an output, and the error.
+// Contents that were written before lack a newline at the beginning if the output began with one.
+func (e *Entry) output(r Result) string {
+	n := r.OutputBytes
+	switch {
+	case 0 <= n && n <= len(e.Content) && (r.Error == "" || n == 0 || len(e.Content) == n+1+len(r.Error)):
+		return e.Content[:n]
+	case 0 < n && len(e.Content) == n+len(r.Error):
+		return "\n" + e.Content[:n-1]
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(e.Content, r.Error), "\n")
+}
+
+// tokens are what a response used, for the input or the output; nil for entries that used none.
+func (e *Entry) tokens(input bool) any {
+	switch {
+	case e.usage == nil:
+		return nil
+	case input:
+		return e.usage.InputTokens
+	}
+	return e.usage.OutputTokens
+}
+
 func entryOfSummary(line record.Line) (Entry, string, error) {
 	var s record.Summary
 	if err := record.DecodeOpen(line.Bytes(), &s); err != nil {
@@ -129,7 +156,7 @@ func entryOfSummary(line record.Line) (Entry, string, error) {
 	}
 	meta, err := record.Encode(summaryMeta{ThroughTurnID: s.ThroughTurnID, ThroughRecordID: s.ThroughRecordID, Turns: s.Turns, Usage: s.Usage})
 	return Entry{ID: s.ID, ConversationID: s.ConversationID, TurnID: s.TurnID, TS: s.TS, Role: "assistant",
-		Content: s.Content, Provider: s.Provider, Model: s.Model, Metadata: meta}, s.Agent, err
+		Content: s.Content, Provider: s.Provider, Model: s.Model, Metadata: meta, usage: &s.Usage}, s.Agent, err
 }
 
 // timestamp returns ts in record.TimeFormat, so that timestamps sort as text; the current time if ts is no RFC 3339.

@@ -1,7 +1,8 @@
 // Package memory keeps conversations in one SQLite file: what people wrote, what models answered, what tools returned.
 //
 // A Store is opened on a file, takes records as they pass by (Put), and is asked in four ways: Conversations and Show
-// list, Search finds, Context gives the recent turns back as messages for a model. Clear forgets everything. The file
+// list, Search finds, Context gives the recent turns back as messages for a model. Delete forgets conversations and Clear everything; Check says
+// what is wrong, Export and Import carry records elsewhere, Backup copies the file. The file
 // may be used by any number of processes at once.
 //
 // # Promises
@@ -9,18 +10,19 @@
 // A record that Put returned nil for survives a crash of the process and of the machine: the file is in WAL mode with
 // synchronous=FULL. Putting the same record again stores nothing. What a provider sent in its own format
 // (raw_provider_payload) and permits are never stored. The file and its companions (-wal, -shm) are readable by their
-// owner only. Deleted content is overwritten (secure_delete).
+// owner only. Deleted content is overwritten (secure_delete), and Delete and Clear leave no byte of it.
 //
 // # The file
 //
-// The schema is in schema.go; application_id and user_version name it. A file of a later version is refused
+// The schema is in schema.go; application_id and user_version name it. A file of an earlier version is migrated by its first
+// writer (migrate.go). A file of a later version is refused
 // (ErrNewer), and so is any file that is not empty and not ours (ErrForeign). The file itself must not be a symbolic
 // link; directories on the way to it may be.
 //
 // # The mirror
 //
-// Mirror writes the same conversations as JSON lines for jq and grep. It is a copy for people: not synced, and not read
-// by anything.
+// Mirror writes the same conversations as JSON lines for jq and grep. It is a copy for people: not synced, and read
+// only to be compared (Compare).
 package memory
 
 import (
@@ -57,6 +59,8 @@ type Conversation struct {
 	UpdatedAt string `json:"updated_at"`
 	Turns     int    `json:"turns"`
 	Entries   int    `json:"entries"`
+	// ArchivedAt is when the conversation was put away, empty if it was not.
+	ArchivedAt string `json:"archived_at,omitzero"`
 }
 
 // Entry is one stored record. Kind is that of the record; Role is user, assistant or tool. Content is what Search
@@ -77,6 +81,8 @@ type Entry struct {
 	Model          string            `json:"model,omitzero"`
 	ReceiptID      string            `json:"receipt_id,omitzero"`
 	Metadata       record.Raw        `json:"metadata,omitzero"`
+
+	usage *record.Usage // of a response, on its way to the file
 }
 
 // Result is what became of a tool call. Its output is the first OutputBytes bytes of the entry's content. Verdict is

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,9 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"clawsh/lib/record"
 )
@@ -20,8 +22,8 @@ import (
 //	ID/sessions/current.jsonl        relative symbolic link to the conversation written to last
 //	ID/agent.jsonl                   what happened: one line of at most a few hundred bytes for each record
 //
-// Directories are 0700, files 0600; a line is one write. Nothing is synced: the database is the truth. A record put
-// twice is mirrored twice. A final is written to the session only if it says more than the last response, that is, if
+// Directories are 0700, files 0600; a line is one write. Nothing is synced: the database is the truth, Compare says where
+// they differ, and Rewrite makes a session anew. A final is written to the session only if it says more than the last response, that is, if
 // its stop reason is not final_text.
 type Mirror struct{ Dir string }
 
@@ -46,6 +48,7 @@ const current = "current"
 var fileName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
 type sessionLine struct {
+	ID             string            `json:"id,omitzero"`
 	TS             string            `json:"ts"`
 	ConversationID string            `json:"conversation_id"`
 	TurnID         string            `json:"turn_id"`
@@ -66,18 +69,10 @@ type traceLine struct {
 	Message        string `json:"message"`
 }
 
-// Put mirrors a record of the kinds that Store.Put takes; agent is as there. All failures are of type *MirrorError.
-func (m *Mirror) Put(line record.Line, agent string) error {
-	e, own, err := entryOf(line)
-	if err != nil {
-		return &MirrorError{m.Dir, err}
-	}
-	agent = cmp.Or(agent, own, DefaultAgent)
-	if !fileName.MatchString(agent) {
-		return &MirrorError{m.Dir, fmt.Errorf("agent %q: %w", agent, ErrName)}
-	}
-	if !fileName.MatchString(e.ConversationID) || strings.EqualFold(e.ConversationID, current) {
-		return &MirrorError{m.Dir, fmt.Errorf("conversation %q: %w", e.ConversationID, ErrName)}
+// Put mirrors an entry as the store keeps it, for the agent that it was written for. All failures are of type *MirrorError.
+func (m *Mirror) Put(e *Entry, agent string) error {
+	if err := m.names(agent, e.ConversationID); err != nil {
+		return err
 	}
 	// A root keeps links below Dir from leading out of it.
 	if err := os.MkdirAll(m.Dir, 0o700); err != nil {
@@ -88,22 +83,36 @@ func (m *Mirror) Put(line record.Line, agent string) error {
 		return &MirrorError{m.Dir, err}
 	}
 	defer root.Close()
-	return m.put(root, line, &e, agent)
+	return m.put(root, e, agent)
 }
 
-func (m *Mirror) put(root *os.Root, line record.Line, e *Entry, agent string) error {
+func (m *Mirror) names(agent, conversation string) error {
+	if !fileName.MatchString(agent) {
+		return &MirrorError{m.Dir, fmt.Errorf("agent %q: %w", agent, ErrName)}
+	}
+	if !mirrored(conversation) {
+		return &MirrorError{m.Dir, fmt.Errorf("conversation %q: %w", conversation, ErrName)}
+	}
+	return nil
+}
+
+// mirrored tells whether a conversation's id can be the name of a file.
+func mirrored(conversation string) bool {
+	return fileName.MatchString(conversation) && !strings.EqualFold(conversation, current)
+}
+
+func (m *Mirror) put(root *os.Root, e *Entry, agent string) error {
 	dir := path.Join(agent, "sessions")
-	trace := traceLine{TS: e.TS, Agent: agent, ConversationID: e.ConversationID, TurnID: e.TurnID}
-	trace.Event, trace.Message = describe(line, e)
 	if err := root.MkdirAll(dir, 0o700); err != nil {
 		return &MirrorError{path.Join(m.Dir, dir), err}
 	}
+	trace := traceLine{TS: e.TS, Agent: agent, ConversationID: e.ConversationID, TurnID: e.TurnID}
+	trace.Event, trace.Message = describe(e)
 	file := path.Join(agent, "agent.jsonl")
 	err := appendLine(root, file, trace)
-	if err == nil && e.Kind != record.KindSummary && (e.Kind != record.KindFinal || line.Text("stop_reason") != record.StopFinalText) {
+	if line, ok := e.sessionLine(); ok && err == nil {
 		file = path.Join(dir, e.ConversationID+".jsonl")
-		err = appendLine(root, file, sessionLine{TS: e.TS, ConversationID: e.ConversationID, TurnID: e.TurnID,
-			Role: e.Role, Content: e.Content, ToolCalls: e.ToolCalls, Tool: e.Tool, Status: statusOf(line), ReceiptID: e.ReceiptID})
+		err = appendLine(root, file, line)
 		if err == nil {
 			file = path.Join(dir, current+".jsonl")
 			err = pointTo(root, dir, e.ConversationID+".jsonl")
@@ -115,12 +124,24 @@ func (m *Mirror) put(root *os.Root, line record.Line, e *Entry, agent string) er
 	return nil
 }
 
-// statusOf is a tool result's status or a final's stop reason.
-func statusOf(line record.Line) string {
-	if line.Kind() == record.KindFinal {
-		return line.Text("stop_reason")
+// sessionLine is an entry's line in its session. A final that only repeats the answer has none, nor has a summary: what it stands
+// for is there.
+func (e *Entry) sessionLine() (sessionLine, bool) {
+	line := sessionLine{ID: e.ID, TS: e.TS, ConversationID: e.ConversationID, TurnID: e.TurnID, Role: e.Role, Content: e.Content,
+		ToolCalls: e.ToolCalls, Tool: e.Tool, ReceiptID: e.ReceiptID}
+	if len(e.ToolResults) > 0 {
+		line.Status = e.ToolResults[0].Status
 	}
-	return line.Text("status")
+	if e.Kind == record.KindFinal {
+		line.Status = e.final().StopReason
+	}
+	return line, e.Kind != record.KindSummary && (e.Kind != record.KindFinal || line.Status != record.StopFinalText)
+}
+
+// final is the metadata of a final.
+func (e *Entry) final() (m finalMeta) {
+	_ = decodeMeta(e.Metadata, &m) // written by ourselves; an unreadable one says nothing
+	return m
 }
 
 func appendLine(root *os.Root, name string, v any) error {
@@ -133,8 +154,24 @@ func appendLine(root *os.Root, name string, v any) error {
 		return err
 	}
 	defer f.Close()
+	if err := lock(f); err != nil {
+		return err
+	}
 	_, err = f.Write(append(b, '\n'))
 	return err
+}
+
+// lock keeps others from changing the file until it is closed. Whoever holds it for long has no business with it.
+func lock(f *os.File) error {
+	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(time.Millisecond) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil || !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("lock it: %w", err)
+		}
+	}
 }
 
 // pointTo makes dir/current.jsonl a link to target, replacing a link but nothing else.

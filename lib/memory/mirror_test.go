@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -19,11 +20,20 @@ func readFile(t *testing.T, elem ...string) string {
 	return string(b)
 }
 
+// mirror mirrors a record as the store would keep it.
+func mirror(m *Mirror, line record.Line, agent string) error {
+	e, _, err := entryOf(line)
+	if err != nil {
+		return err
+	}
+	return m.Put(&e, cmp.Or(agent, DefaultAgent))
+}
+
 func TestMirror(t *testing.T) {
 	m := &Mirror{Dir: filepath.Join(t.TempDir(), "agents")}
 	put := func(kind, id, conv, fields string) {
 		t.Helper()
-		if err := m.Put(parse(t, kind, id, conv, "turn-1", `"ts":"2026-01-02T03:04:05.678Z",`+fields), "default"); err != nil {
+		if err := mirror(m, parse(t, kind, id, conv, "turn-1", `"ts":"2026-01-02T03:04:05.678Z",`+fields), "default"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,9 +46,9 @@ func TestMirror(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(readFile(t, home, "sessions", "conv-1.jsonl"), "\n"), "\n")
 	want := []string{
 		``,
-		`{"ts":"2026-01-02T03:04:05.678Z","conversation_id":"conv-1","turn_id":"turn-1","role":"assistant","content":"","tool_calls":[{"id":"c1","name":"time","args":{}}]}`,
-		`{"ts":"2026-01-02T03:04:05.678Z","conversation_id":"conv-1","turn_id":"turn-1","role":"tool","content":"broken","tool":"time","status":"failed","receipt_id":"receipt-1"}`,
-		`{"ts":"2026-01-02T03:04:05.678Z","conversation_id":"conv-1","turn_id":"turn-1","role":"assistant","content":"late","status":"timeout"}`,
+		`{"id":"r","ts":"2026-01-02T03:04:05.678Z","conversation_id":"conv-1","turn_id":"turn-1","role":"assistant","content":"","tool_calls":[{"id":"c1","name":"time","args":{}}]}`,
+		`{"id":"c1","ts":"2026-01-02T03:04:05.678Z","conversation_id":"conv-1","turn_id":"turn-1","role":"tool","content":"broken","tool":"time","status":"failed","receipt_id":"receipt-1"}`,
+		`{"id":"f2","ts":"2026-01-02T03:04:05.678Z","conversation_id":"conv-1","turn_id":"turn-1","role":"assistant","content":"late","status":"timeout"}`,
 	}
 	if len(lines) != len(want) {
 		t.Fatalf("%d lines: %q", len(lines), lines)
@@ -94,13 +104,13 @@ func TestMirrorRefusesNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		var failure *MirrorError
-		if err := m.Put(line, "default"); !errors.As(err, &failure) || !errors.Is(err, ErrName) {
+		if err := mirror(m, line, "default"); !errors.As(err, &failure) || !errors.Is(err, ErrName) {
 			t.Errorf("conversation %q: %v", id, err)
 		}
 		if strings.EqualFold(id, current) {
 			continue
 		}
-		if err := m.Put(parse(t, "user", "u", "conv-1", "t", `"content":"x"`), id); !errors.Is(err, ErrName) {
+		if err := mirror(m, parse(t, "user", "u", "conv-1", "t", `"content":"x"`), id); !errors.Is(err, ErrName) {
 			t.Errorf("agent %q: %v", id, err)
 		}
 	}
@@ -124,7 +134,7 @@ func TestMirrorFollowsNoLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			var failure *MirrorError
-			if err := m.Put(line, "default"); !errors.As(err, &failure) {
+			if err := mirror(m, line, "default"); !errors.As(err, &failure) {
 				t.Errorf("%v", err)
 			}
 			if _, err := os.Lstat(outside); err == nil {
@@ -136,7 +146,7 @@ func TestMirrorFollowsNoLinks(t *testing.T) {
 	file := filepath.Join(m.Dir, "default/sessions/current.jsonl")
 	os.MkdirAll(filepath.Dir(file), 0o700)
 	os.WriteFile(file, []byte("mine"), 0o600)
-	if err := m.Put(line, ""); err == nil || readFile(t, file) != "mine" {
+	if err := mirror(m, line, ""); err == nil || readFile(t, file) != "mine" {
 		t.Errorf("a file in the link's place: %v", err)
 	}
 }

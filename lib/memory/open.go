@@ -18,7 +18,8 @@ import (
 	"clawsh/lib/envelope"
 )
 
-// Options say how a Store is opened. BusyTimeout is how long to wait for other processes; 0 means 10 s.
+// Options say how a Store is opened. BusyTimeout is how long to wait for other processes; 0 means a minute, enough for
+// what takes long elsewhere: to delete from a large file.
 type Options struct {
 	ReadOnly    bool
 	Kept        bool // the companion files stay when the last process closes the file
@@ -29,6 +30,7 @@ type Options struct {
 type Store struct {
 	mu       sync.Mutex
 	path     string
+	uri      string
 	conn     *sqlite3.Conn
 	prepared map[string]*sqlite3.Stmt
 	fts      bool // FTS5 is registered
@@ -77,11 +79,11 @@ const perConnection = `PRAGMA synchronous=FULL; PRAGMA secure_delete=ON; PRAGMA 
 PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY;`
 
 // Open opens the memory at path and, unless read-only, creates it if the file is missing or has no bytes. The directory
-// must exist. A read-only Store on a file that is missing or blank is ErrNotFound. No schema work is done on a file of
-// the current version.
+// must exist. A read-only Store on a file that is missing or blank is ErrNotFound. A file of an earlier
+// version is migrated first, or read as it is; no schema work is done on one of the current version.
 func Open(path string, o Options) (*Store, error) {
 	if o.BusyTimeout <= 0 {
-		o.BusyTimeout = 10 * time.Second
+		o.BusyTimeout = time.Minute
 	}
 	real, err := locate(path, o.ReadOnly)
 	if err != nil {
@@ -122,7 +124,7 @@ func openAt(real string, o Options, extra string) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: real, conn: conn}
+	s := &Store{path: real, uri: uri.String(), conn: conn}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -134,17 +136,14 @@ func openAt(real string, o Options, extra string) (_ *Store, err error) {
 	if err := conn.Exec(perConnection); err != nil {
 		return nil, err
 	}
-	blank, err := inspect(conn)
+	version, err := inspect(conn)
 	if err != nil {
 		return nil, err
 	}
 	if o.ReadOnly {
-		if blank {
-			return nil, notFound("run clawsh init", "the file is empty")
-		}
-		return s, nil
+		return s, s.prepareToRead(version)
 	}
-	if err := s.prepareToWrite(blank, o.BusyTimeout); err != nil {
+	if err := s.prepareToWrite(version, o.BusyTimeout); err != nil {
 		return nil, err
 	}
 	if o.Kept {
@@ -153,20 +152,40 @@ func openAt(real string, o Options, extra string) (_ *Store, err error) {
 	return s, err
 }
 
-func (s *Store) prepareToWrite(blank bool, wait time.Duration) error {
+func (s *Store) prepareToRead(version int) error {
+	switch version {
+	case 0:
+		return notFound("run clawsh init", "the file is empty")
+	case 1:
+		return s.conn.Exec(overVersion1)
+	}
+	return nil
+}
+
+func (s *Store) prepareToWrite(version int, wait time.Duration) error {
 	if err := useWAL(s.conn, wait); err != nil {
 		return err
 	}
-	if !blank {
+	if version == schemaVersion {
 		return nil
 	}
 	if err := s.registerFTS(); err != nil {
 		return err
 	}
-	if err := create(s.conn); err != nil {
-		return fmt.Errorf("create tables: %w", err)
+	if err := s.migrate(wait); err != nil {
+		return fmt.Errorf("make the tables of version %d: %w", schemaVersion, err)
 	}
 	return s.syncDirectory()
+}
+
+// migrateWait is how long a process waits for another one that migrates a large file.
+const migrateWait = 10 * time.Minute
+
+func (s *Store) migrate(wait time.Duration) error {
+	if err := s.conn.BusyTimeout(max(wait, migrateWait)); err != nil {
+		return err
+	}
+	return errors.Join(migrate(s.conn), s.conn.BusyTimeout(wait))
 }
 
 // Close closes the file. The last process to close it folds the log into it. Closing twice is harmless; other methods

@@ -40,7 +40,7 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 func TestOpenSettings(t *testing.T) {
 	s := openTemp(t)
 	for pragma, want := range map[string]int64{"synchronous": 2, "secure_delete": 1, "foreign_keys": 1, "trusted_schema": 0,
-		"user_version": 1, "busy_timeout": 10000, "application_id": applicationID} {
+		"user_version": schemaVersion, "busy_timeout": 60000, "application_id": applicationID} {
 		if n, err := number(s.conn, "PRAGMA "+pragma); n != want || err != nil {
 			t.Errorf("%s = %d, %v; want %d", pragma, n, err, want)
 		}
@@ -77,7 +77,7 @@ func TestOpenRefuses(t *testing.T) {
 	fifo := path("fifo")
 	syscall.Mkfifo(fifo, 0o600)
 	newer := openAtPath(t, path("newer"))
-	if err := newer.conn.Exec("PRAGMA user_version=2"); err != nil {
+	if err := newer.conn.Exec("PRAGMA user_version=3"); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

@@ -17,36 +17,49 @@ import (
 // record without conversation_id goes to Unfiled; one without turn_id joins its conversation's last turn, or begins one
 // if it is a user message; one without an id gets one, and is stored each time.
 func (s *Store) Put(line record.Line, agent string) error {
+	_, _, err := s.Keep(line, agent)
+	return err
+}
+
+// Keep is Put. It returns the entry as it is stored, and whether it was stored now and not before.
+func (s *Store) Keep(line record.Line, agent string) (Entry, bool, error) {
 	e, own, err := entryOf(line)
 	if err != nil {
-		return fmt.Errorf("store %w", err)
+		return e, false, fmt.Errorf("store %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.put(&e, cmp.Or(agent, own, DefaultAgent)); err != nil {
-		return fmt.Errorf("store %s record %q in %s: %w", e.Kind, e.ID, s.path, err)
+	stored, err := s.put(&e, cmp.Or(agent, own, DefaultAgent))
+	if err != nil {
+		return e, false, fmt.Errorf("store %s record %q in %s: %w", e.Kind, e.ID, s.path, err)
 	}
-	return nil
+	return e, stored, nil
 }
 
-func (s *Store) put(e *Entry, agent string) error {
+func (s *Store) put(e *Entry, agent string) (stored bool, err error) {
 	if err := s.registerFTS(); err != nil {
-		return err
-	}
-	calls, results, err := encodeParts(e)
-	if err != nil {
-		return err
+		return false, err
 	}
 	err = transaction(s.conn, func() error {
-		if err := s.place(e); err != nil {
-			return err
-		}
-		return s.insert(e, agent, calls, results)
+		stored, err = s.add(e, agent)
+		return err
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
-	return s.syncDirectory()
+	return stored, s.syncDirectory()
+}
+
+// add is put inside a transaction.
+func (s *Store) add(e *Entry, agent string) (bool, error) {
+	calls, results, err := encodeParts(e)
+	if err != nil {
+		return false, err
+	}
+	if err := s.place(e); err != nil {
+		return false, err
+	}
+	return s.insert(e, agent, calls, results)
 }
 
 // place settles what depends on the entries before this one: its turn, and whether a final only repeats the answer.
@@ -74,30 +87,31 @@ func (s *Store) place(e *Entry) error {
 	}, e.Content, e.ConversationID, e.TurnID)
 }
 
-func (s *Store) insert(e *Entry, agent string, calls, results record.Raw) error {
+func (s *Store) insert(e *Entry, agent string, calls, results record.Raw) (bool, error) {
 	err := s.query(`INSERT INTO conversations(id, agent, started_at, updated_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`, nil, e.ConversationID, agent, e.TS, e.TS)
 	if err != nil {
-		return fmt.Errorf("add conversation: %w", err)
+		return false, fmt.Errorf("add conversation: %w", err)
 	}
 	var id int64
 	err = s.query(`INSERT INTO entries(record_id, conversation_id, turn_id, ts, kind, role, content, tool_calls,
-		tool_results, tool, provider, model, receipt_id, metadata) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+		tool_results, tool, provider, model, receipt_id, metadata, input_tokens, output_tokens)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
 		ON CONFLICT(record_id) DO NOTHING RETURNING id`,
 		func(st *sqlite3.Stmt) error { id = st.ColumnInt64(0); return nil },
 		e.ID, e.ConversationID, e.TurnID, e.TS, string(e.Kind), e.Role, e.Content, calls,
-		results, e.Tool, e.Provider, e.Model, e.ReceiptID, e.Metadata)
+		results, e.Tool, e.Provider, e.Model, e.ReceiptID, e.Metadata, e.tokens(true), e.tokens(false))
 	if err != nil {
-		return err
+		return false, err
 	}
 	if id == 0 {
-		return s.compare(e, calls, results)
+		return false, s.compare(e, calls, results)
 	}
 	title := ""
 	if e.Kind == record.KindUser {
 		title = titleOf(e.Content)
 	}
-	return s.query(`UPDATE conversations SET last_entry = ?2, updated_at = max(updated_at, ?3),
+	return true, s.query(`UPDATE conversations SET last_entry = ?2, updated_at = max(updated_at, ?3),
 		title = iif(title = '', ?4, title) WHERE id = ?1`, nil, e.ConversationID, id, e.TS, title)
 }
 

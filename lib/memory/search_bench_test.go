@@ -40,9 +40,6 @@ func fillBench(b *testing.B, n int) (*Store, *vocabulary) {
 	if have, _ := number(s.conn, "SELECT count(*) FROM entries"); have == int64(n) {
 		return s, v
 	}
-	if err := s.conn.Exec(indexes); err != nil {
-		b.Fatal(err)
-	}
 	now := time.Now()
 	kinds := []record.Kind{record.KindUser, record.KindResponse, record.KindToolResult, record.KindResponse}
 	roles := []string{"user", "assistant", "tool", "assistant"}
@@ -55,7 +52,7 @@ func fillBench(b *testing.B, n int) (*Store, *vocabulary) {
 				if i == n/2 {
 					e.Content += " aardvark quuxfizzbar"
 				}
-				if err := s.insert(&e, DefaultAgent, nil, nil); err != nil {
+				if _, err := s.insert(&e, DefaultAgent, nil, nil); err != nil {
 					return err
 				}
 			}

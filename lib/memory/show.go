@@ -11,19 +11,29 @@ import (
 
 const conversationColumns = `SELECT id, agent, title, started_at, updated_at,
 	(SELECT count(DISTINCT turn_id) FROM entries e WHERE e.conversation_id = c.id),
-	(SELECT count(*) FROM entries e WHERE e.conversation_id = c.id) FROM conversations c `
+	(SELECT count(*) FROM entries e WHERE e.conversation_id = c.id), coalesce(archived_at, '') FROM conversations c `
 
 func scanConversation(st *sqlite3.Stmt) Conversation {
 	return Conversation{ID: st.ColumnText(0), Agent: st.ColumnText(1), Title: st.ColumnText(2),
-		StartedAt: st.ColumnText(3), UpdatedAt: st.ColumnText(4), Turns: st.ColumnInt(5), Entries: st.ColumnInt(6)}
+		StartedAt: st.ColumnText(3), UpdatedAt: st.ColumnText(4), Turns: st.ColumnInt(5), Entries: st.ColumnInt(6), ArchivedAt: st.ColumnText(7)}
 }
 
 // Conversations returns the conversations that were written to last, the last one first. Limit 0 or less means all.
-func (s *Store) Conversations(limit int) ([]Conversation, error) {
+func (s *Store) Conversations(limit int) ([]Conversation, error) { return s.list("", limit) }
+
+// Listed is Conversations, either of those that are archived, or of the others.
+func (s *Store) Listed(archived bool, limit int) ([]Conversation, error) {
+	if archived {
+		return s.list("WHERE archived_at IS NOT NULL ", limit)
+	}
+	return s.list("WHERE archived_at IS NULL ", limit)
+}
+
+func (s *Store) list(where string, limit int) ([]Conversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []Conversation{}
-	err := s.query(conversationColumns+`ORDER BY last_entry DESC LIMIT iif(?1 > 0, ?1, -1)`,
+	err := s.query(conversationColumns+where+`ORDER BY last_entry DESC LIMIT iif(?1 > 0, ?1, -1)`,
 		func(st *sqlite3.Stmt) error {
 			list = append(list, scanConversation(st))
 			return nil
@@ -35,12 +45,12 @@ func (s *Store) Conversations(limit int) ([]Conversation, error) {
 }
 
 // Latest returns the conversation that the agent's last record belongs to; with agent "", anybody's. Unfiled is never
-// it. There may be none: ErrNotFound.
+// it, nor is one that is archived. There may be none: ErrNotFound.
 func (s *Store) Latest(agent string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := ""
-	err := s.query(`SELECT id FROM conversations WHERE ?1 IN ('', agent) AND id <> ?2 ORDER BY last_entry DESC LIMIT 1`,
+	err := s.query(`SELECT id FROM conversations WHERE ?1 IN ('', agent) AND id <> ?2 AND archived_at IS NULL ORDER BY last_entry DESC LIMIT 1`,
 		func(st *sqlite3.Stmt) error { id = st.ColumnText(0); return nil }, agent, Unfiled)
 	if err != nil {
 		return "", fmt.Errorf("find the latest conversation in %s: %w", s.path, err)
@@ -96,11 +106,7 @@ func (s *Store) Show(id string) (*Conversation, []Entry, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var conv Conversation
-	err = s.query(conversationColumns+`WHERE id = ?`, func(st *sqlite3.Stmt) error {
-		conv = scanConversation(st)
-		return nil
-	}, id)
+	conv, err := s.conversation(id)
 	if err != nil {
 		return nil, nil, fmt.Errorf("show conversation %s: %w", id, err)
 	}
@@ -108,7 +114,21 @@ func (s *Store) Show(id string) (*Conversation, []Entry, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("show conversation %s: %w", id, err)
 	}
-	return &conv, entries, nil
+	return conv, entries, nil
+}
+
+// conversation returns the conversation of exactly this id.
+func (s *Store) conversation(id string) (*Conversation, error) {
+	var conv *Conversation
+	err := s.query(conversationColumns+`WHERE id = ?`, func(st *sqlite3.Stmt) error {
+		c := scanConversation(st)
+		conv = &c
+		return nil
+	}, id)
+	if err == nil && conv == nil {
+		err = notFound("list them with: claw-mem list", "conversation %q", id)
+	}
+	return conv, err
 }
 
 func (s *Store) entries(where string, args ...any) ([]Entry, error) {

@@ -113,6 +113,8 @@ func (s *Store) closePrepared() error {
 
 func bind(st *sqlite3.Stmt, i int, a any) error {
 	switch a := a.(type) {
+	case nil:
+		return st.BindNull(i)
 	case string:
 		return st.BindText(i, a)
 	case int:

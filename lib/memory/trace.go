@@ -12,7 +12,7 @@ import (
 const maxTraceBytes = 200
 
 // describe names the event that a record is, and says in a few words what happened.
-func describe(line record.Line, e *Entry) (event, message string) {
+func describe(e *Entry) (event, message string) {
 	switch e.Kind {
 	case record.KindUser:
 		event, message = "user_input", e.Content
@@ -30,10 +30,8 @@ func describe(line record.Line, e *Entry) (event, message string) {
 	case record.KindSummary:
 		event, message = "summary", e.Content
 	case record.KindFinal:
-		event, message = "final", line.Text("stop_reason")
-		if rounds, ok := line.Field("rounds"); ok {
-			message += fmt.Sprintf(", rounds %s", rounds)
-		}
+		f := e.final()
+		event, message = "final", fmt.Sprintf("%s, rounds %d", f.StopReason, f.Rounds)
 	}
 	return event, shorten(message, maxTraceBytes)
 }

@@ -250,6 +250,17 @@ type Final struct {
 	Hint           string   `json:"hint,omitzero"`
 }
 
+// Conversation says of a conversation what its records do not: claw-mem's export writes it before the first of them, and its
+// import reads it. TS is when it began, ArchivedAt when it was put away, empty if it was not.
+type Conversation struct {
+	V              int    `json:"v"`
+	Kind           Kind   `json:"kind"`
+	ConversationID string `json:"conversation_id"`
+	TS             string `json:"ts,omitzero"`
+	Agent          string `json:"agent"`
+	ArchivedAt     string `json:"archived_at,omitzero"`
+}
+
 // Summary stands for the beginning of a conversation when a model is asked: Content, which a model wrote, for the turns up to
 // ThroughTurnID, whose records end with ThroughRecordID, Turns of them. What it stands for is kept. TurnID is the turn in which
 // it was written; Usage is what writing it took.

@@ -43,6 +43,9 @@ const (
 	KindFinal      Kind = "final"
 	KindError      Kind = "error"
 	KindSummary    Kind = "summary"
+
+	// KindConversation is in exports of the memory alone.
+	KindConversation Kind = "conversation"
 )
 
 // Raw is a JSON value as its bytes. It is written as it was read.

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/memory"
+	"clawsh/lib/terminal"
+)
+
+type archiveResult struct {
+	Conversation *memory.Conversation `json:"conversation"`
+}
+
+func (r archiveResult) WriteText(w io.Writer) error {
+	what := "is archived: it is not gone on with by itself, and is still found and shown"
+	if r.Conversation.ArchivedAt == "" {
+		what = "is no longer archived"
+	}
+	_, err := fmt.Fprintf(w, "%s %s\n", terminal.Escape(r.Conversation.ID), what)
+	return err
+}
+
+// archiveOptions are the flags of archive.
+type archiveOptions struct {
+	agent        string
+	latest, undo bool
+}
+
+func archive() command.Command {
+	var o archiveOptions
+	return command.Command{Name: "archive", Envelope: "memory archive", Args: "CONVERSATION_ID | --latest", Max: 1,
+		Summary: "put a conversation away: it is not the latest any more, and is still found and shown",
+		Long:    "The beginning of the id is enough, if no other starts like it.",
+		Example: "claw-mem archive --latest",
+		Flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&o.latest, "latest", false, "the latest conversation of the agent")
+			f.StringVar(&o.agent, "agent", "", "with --latest: of the agent `ID`")
+			f.BoolVar(&o.undo, "undo", false, "take it back")
+		},
+		Access: clearing,
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			if o.latest == (len(c.Args) == 1) || o.latest && o.undo {
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "archive needs either CONVERSATION_ID or --latest; --undo needs CONVERSATION_ID")
+			}
+			var r archiveResult
+			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {
+				id := ""
+				if o.latest {
+					id, err = s.Latest((&keeper{agent: o.agent}).name(cfg))
+				} else {
+					id = c.Args[0]
+				}
+				if err != nil {
+					return err
+				}
+				if r.Conversation, err = s.Archive(id, !o.undo); err != nil {
+					return err
+				}
+				return point(s, mirrorOf(cfg), r.Conversation.Agent)
+			})
+			if err != nil {
+				return nil, err
+			}
+			return r, nil
+		}}
+}
+
+func mirrorOf(cfg *config.Config) *memory.Mirror {
+	return &memory.Mirror{Dir: filepath.Join(cfg.Home, "agents")}
+}
+
+// point lets the link to the agent's current session follow what its latest conversation is now.
+func point(s *memory.Store, m *memory.Mirror, agent string) error {
+	latest, err := s.Latest(agent)
+	if err != nil && !errors.Is(err, memory.ErrNotFound) {
+		return err
+	}
+	return m.Point(agent, latest)
+}

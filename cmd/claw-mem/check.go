@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/confine"
+	"clawsh/lib/envelope"
+	"clawsh/lib/memory"
+	"clawsh/lib/terminal"
+)
+
+type checkResult struct {
+	Path          string           `json:"path"`
+	Conversations int              `json:"conversations"`
+	Entries       int              `json:"entries"`
+	Problems      []memory.Problem `json:"problems"`
+}
+
+func (r checkResult) WriteText(w io.Writer) error {
+	for _, p := range r.Problems {
+		done := ""
+		if p.Rebuilt {
+			done = " (mended)"
+		}
+		fmt.Fprintf(w, "%s: %s%s\n", p.What, terminal.Escape(p.Message), done)
+	}
+	_, err := fmt.Fprintf(w, "%s: %d conversations, %d entries, %d problems left\n", terminal.Escape(r.Path), r.Conversations, r.Entries, r.left())
+	return err
+}
+
+func (r checkResult) left() (n int) {
+	for _, p := range r.Problems {
+		if !p.Rebuilt {
+			n++
+		}
+	}
+	return n
+}
+
+// checker is one run of check.
+type checker struct {
+	words, rebuild, repair bool
+	store                  *memory.Store
+	mirror                 *memory.Mirror
+	result                 checkResult
+}
+
+func check() command.Command {
+	var k checker
+	return command.Command{Name: "check", Envelope: "memory check", Summary: "check the memory and its mirrors for damage",
+		Long: `Checks the database (its structure and that of its indexes, references, the schema), and whether the session mirrors say what it
+says. Exit code 1 if anything is wrong. Others may go on reading and writing; with --words or --rebuild they wait to write.`,
+		Example: "claw-mem check --repair-mirror",
+		Flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&k.words, "words", false, "also compare every word of the search indexes with the entries")
+			f.BoolVar(&k.rebuild, "rebuild", false, "make indexes, triggers and views anew, and leave no byte of what was deleted")
+			f.BoolVar(&k.repair, "repair-mirror", false, "make wrong mirrors anew")
+		},
+		Access: k.access,
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			k.result.Problems = []memory.Problem{}
+			err := opened(c, memory.Options{Kept: true, ReadOnly: !k.words && !k.rebuild}, func(cfg *config.Config, s *memory.Store) error {
+				k.store, k.mirror, k.result.Path = s, mirrorOf(cfg), cfg.Memory.Path
+				return k.run(ctx)
+			})
+			if err != nil {
+				return nil, err
+			}
+			if n := k.result.left(); n > 0 {
+				return k.result, envelope.Errorf(envelope.ExitError, "memory.damaged", "the memory has %d problems, the first: %s", n, k.first()).
+					WithHint("claw-mem check --rebuild makes indexes anew, --repair-mirror mirrors; entries come back from a backup only")
+			}
+			return k.result, nil
+		}}
+}
+
+func (k *checker) access(c *command.Call, cfg *config.Config) confine.Access {
+	if cfg == nil {
+		return confine.Access{}
+	}
+	a := looking(c, cfg)
+	if k.words || k.rebuild {
+		a = storing(c, cfg)
+	}
+	agents := filepath.Join(cfg.Home, "agents")
+	if k.repair {
+		a.Write = append(a.Write, agents)
+	} else {
+		a.Read, a.List = append(a.Read, agents), append(a.List, agents)
+	}
+	return a
+}
+
+func (k *checker) first() string {
+	for _, p := range k.result.Problems {
+		if !p.Rebuilt {
+			return terminal.Escape(p.Message)
+		}
+	}
+	return ""
+}
+
+func (k *checker) run(ctx context.Context) error {
+	found, err := k.look()
+	if err != nil {
+		return err
+	}
+	if k.rebuild {
+		if err := k.store.Rebuild(); err != nil {
+			return err
+		}
+		left, err := k.look()
+		if err != nil {
+			return err
+		}
+		for i, p := range found {
+			found[i].Rebuilt = !slices.Contains(left, p)
+		}
+		for _, p := range left {
+			if !slices.Contains(found, p) {
+				found = append(found, p)
+			}
+		}
+	}
+	k.result.Problems = append(k.result.Problems, found...)
+	return k.mirrors(ctx)
+}
+
+func (k *checker) look() ([]memory.Problem, error) {
+	list, err := k.store.Check()
+	if err != nil || !k.words {
+		return list, err
+	}
+	more, err := k.store.CheckWords()
+	return append(list, more...), err
+}
+
+// settle is how long a record may be in the memory and not yet in its mirror.
+const settle = 500 * time.Millisecond
+
+// mirrors compares all sessions. What differs is looked at again a little later: records are mirrored after they are stored.
+func (k *checker) mirrors(ctx context.Context) error {
+	list, err := k.store.Conversations(0)
+	if err != nil {
+		return err
+	}
+	known, wrong := map[string]bool{}, []string(nil)
+	for _, conv := range list {
+		known[conv.ID] = true
+		k.result.Conversations++
+		k.result.Entries += conv.Entries
+		d, err := k.compare(conv.ID)
+		if err != nil || d.Any() {
+			wrong = append(wrong, conv.ID)
+		}
+	}
+	mirrored, err := k.mirror.Conversations()
+	if err != nil {
+		return err
+	}
+	for _, id := range mirrored {
+		if !known[id] {
+			wrong = append(wrong, id)
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(settle):
+	}
+	for _, id := range wrong {
+		if err := k.session(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *checker) compare(id string) (memory.Difference, error) {
+	_, entries, err := k.store.Show(id)
+	if err != nil {
+		return memory.Difference{}, err
+	}
+	return k.mirror.Compare(id, entries)
+}
+
+// session reports the mirror of a conversation, and mends it.
+func (k *checker) session(id string) error {
+	p := memory.Problem{What: memory.ProblemMirror, ConversationID: id}
+	conv, entries, err := k.store.Show(id)
+	if errors.Is(err, memory.ErrNotFound) {
+		p.Message = fmt.Sprintf("session %s is not in the memory", id)
+		if k.repair {
+			err = k.mirror.Remove(id)
+			p.Rebuilt = err == nil
+		} else {
+			err = nil
+		}
+		k.result.Problems = append(k.result.Problems, p)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	d, err := k.mirror.Compare(id, entries)
+	if err == nil && !d.Any() {
+		return nil
+	}
+	p.Message = fmt.Sprintf("session %s: %s", id, d)
+	if err != nil {
+		p.Message = fmt.Sprintf("session %s: %v", id, err)
+	}
+	if k.repair {
+		if err := k.mirror.Rewrite(conv.Agent, id, entries); err != nil {
+			return err
+		}
+		p.Rebuilt = true
+	}
+	k.result.Problems = append(k.result.Problems, p)
+	return nil
+}

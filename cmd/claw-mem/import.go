@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/memory"
+	"clawsh/lib/record"
+	"clawsh/lib/stage"
+)
+
+// importSummary counts records.
+type importSummary struct {
+	Imported int `json:"imported"`
+	Known    int `json:"known"`
+	Failed   int `json:"failed"`
+}
+
+func (s importSummary) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%d records imported, %d known already, %d failed\n", s.Imported, s.Known, s.Failed)
+	return err
+}
+
+// A batch is stored in one transaction.
+const (
+	batchRecords = 500
+	batchBytes   = 4 << 20
+)
+
+// importer collects records and stores them in batches.
+type importer struct {
+	call    *command.Call
+	store   *memory.Store
+	agent   string
+	summary bool
+	batch   []record.Line
+	bytes   int
+	touched map[string]bool
+	counts  importSummary
+	broken  error // the memory can store nothing any more
+}
+
+func importCommand() command.Command {
+	k := importer{touched: map[string]bool{}}
+	return command.Command{Name: "import", Envelope: "memory import", Filter: true, Summary: "store records that export has written",
+		Long: `Reads records on standard input and stores conversation, user, response, tool_result, final and summary records, and their session
+mirrors. What is stored already is left as it is, so an import can be repeated. Records of other kinds pass through; a line that
+cannot be stored becomes an error record, and the exit code 1. How many were stored is said on standard error, or with
+--summary as the answer, which is then all there is.`,
+		Example: "claw-mem export | ssh elsewhere claw-mem import",
+		Flags: func(f *pflag.FlagSet) {
+			f.StringVar(&k.agent, "agent", "", "for the agent `ID`, where the records name none")
+			f.BoolVar(&k.summary, "summary", false, "write no records, but how many were stored")
+		},
+		Access: clearing,
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) error {
+				if k.agent == "" {
+					k.agent = cfg.DefaultAgent
+				}
+				if _, err := cfg.AgentDir(k.agent); err != nil {
+					return envelope.Errorf(envelope.ExitUsage, "usage", "--agent: %w", err)
+				}
+				quiet := *c
+				if k.summary {
+					quiet.Stdout = io.Discard
+				}
+				k.call, k.store = &quiet, s
+				return k.run(ctx, mirrorOf(cfg))
+			})
+			if k.summary {
+				return k.counts, err
+			}
+			fmt.Fprintf(c.Stderr, "%s: ", c.App)
+			return command.Records(), errors.Join(err, k.counts.WriteText(c.Stderr))
+		}}
+}
+
+func (k *importer) run(ctx context.Context, m *memory.Mirror) error {
+	s := stage.Stage{Handlers: map[record.Kind]stage.Handler{}}
+	for _, kind := range []record.Kind{record.KindConversation, record.KindUser, record.KindResponse, record.KindToolResult, record.KindFinal, record.KindSummary} {
+		s.Handlers[kind] = k.take
+	}
+	_, err := stage.Filter(ctx, k.call, s)
+	if k.broken == nil {
+		out := stage.NewWriter(k.call.Stdout)
+		err = errors.Join(err, k.flush(out), out.Flush())
+	}
+	if k.broken == nil {
+		err = errors.Join(err, k.mirrorAll(m))
+	}
+	if err == nil && k.counts.Failed > 0 {
+		err = envelope.Errorf(envelope.ExitError, "input.bad_lines", "%d records could not be stored; each is reported by an error record", k.counts.Failed)
+	}
+	return err
+}
+
+// take adds a record to the batch. Its bytes are its own from then on.
+func (k *importer) take(_ context.Context, line record.Line, out *stage.Writer) error {
+	raw, err := k.call.Withhold(line.Bytes())
+	if err == nil {
+		line, err = record.Parse(raw)
+	}
+	if err != nil {
+		return envelope.Errorf(envelope.ExitError, "memory.failed", "withhold secrets from %s record %s: %w", line.Kind(), line.ID(), err)
+	}
+	k.batch, k.bytes = append(k.batch, line.Clone()), k.bytes+len(raw)
+	if len(k.batch) >= batchRecords || k.bytes >= batchBytes {
+		return k.flush(out)
+	}
+	return nil
+}
+
+// flush stores the batch in one transaction.
+func (k *importer) flush(out *stage.Writer) error {
+	results, err := k.store.Import(k.batch, k.agent)
+	if err != nil {
+		k.broken = envelope.Errorf(envelope.ExitError, "memory.failed", "%d records are not imported: %w", len(k.batch), err)
+		return stage.Fatal(k.broken)
+	}
+	for i, r := range results {
+		switch {
+		case r.Err != nil:
+			k.counts.Failed++
+			e := envelope.Errorf(envelope.ExitError, "memory.failed", "import %s record %s: %w", k.batch[i].Kind(), k.batch[i].ID(), r.Err)
+			if err := out.Record(stage.ErrorRecord(k.call.App, k.batch[i], e)); err != nil {
+				return err
+			}
+		case r.Stored:
+			k.counts.Imported++
+			k.touched[r.ConversationID] = true
+		default:
+			k.counts.Known++
+		}
+	}
+	k.batch, k.bytes = k.batch[:0], 0
+	return nil
+}
+
+// mirrorAll makes the mirrors of what was imported. An id that can be no file name has none.
+func (k *importer) mirrorAll(m *memory.Mirror) error {
+	agents := map[string]bool{}
+	for id := range k.touched {
+		conv, entries, err := k.store.Show(id)
+		if err != nil {
+			return err
+		}
+		if err := m.Rewrite(conv.Agent, id, entries); err != nil && !errors.Is(err, memory.ErrName) {
+			k.call.Log.Warn("session mirror is not complete", "error", err.Error())
+		}
+		agents[conv.Agent] = true
+	}
+	for agent := range agents {
+		if err := point(k.store, m, agent); err != nil {
+			return err
+		}
+	}
+	return nil
+}

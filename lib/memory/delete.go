@@ -1,0 +1,103 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Delete removes conversations with their entries, and returns what they were. Ids are as for Resolve; one that is not found
+// or ambiguous means that none is removed. Their bytes are gone from the file, from both indexes and from the log, as Clear
+// promises it. That takes as long as rewriting the file; other processes may read meanwhile, and write between its steps.
+// Receipts are not kept here, so they stay.
+func (s *Store) Delete(ids ...string) ([]Conversation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list, err := s.remove(ids)
+	if err == nil {
+		err = s.scrub()
+	}
+	if err != nil {
+		return list, fmt.Errorf("delete conversations from %s: %w", s.path, err)
+	}
+	return list, nil
+}
+
+func (s *Store) remove(ids []string) (list []Conversation, err error) {
+	if err := s.registerFTS(); err != nil {
+		return nil, err
+	}
+	err = transaction(s.conn, func() error {
+		for _, id := range ids {
+			id, err := s.resolve(id)
+			if err != nil {
+				return err
+			}
+			conv, err := s.conversation(id)
+			if err != nil {
+				return err
+			}
+			list = append(list, *conv)
+			err = errors.Join(s.query(`DELETE FROM entries WHERE conversation_id = ?`, nil, id),
+				s.query(`DELETE FROM conversations WHERE id = ?`, nil, id))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// scrub takes what was deleted out of all bytes of the file. An index notes only that a word is gone until its segments are
+// merged; a page of a table may keep copies of rows that were moved from it, although freed space is overwritten; and so may
+// the log. The index's own secure-delete would spare us the first, and make it unreadable for SQLite before 3.42.
+func (s *Store) scrub() error {
+	if err := s.closePrepared(); err != nil {
+		return err
+	}
+	err := errors.Join(s.merge("entry_words"), s.merge("entry_trigrams"))
+	if err == nil {
+		err = s.conn.Exec(`VACUUM`)
+	}
+	if err == nil {
+		err = s.cutLog()
+	}
+	if err != nil {
+		return fmt.Errorf("they are deleted, but bytes of them may remain (claw-mem check --rebuild removes those): %w", err)
+	}
+	return nil
+}
+
+// mergePages is how much of an index is merged in one transaction: others write in between.
+const mergePages = 2000
+
+// merge brings all segments of an index together into one (https://sqlite.org/fts5.html, 6.9).
+func (s *Store) merge(index string) error {
+	for pages := -mergePages; ; pages = mergePages {
+		before := s.conn.TotalChanges()
+		if err := s.conn.Exec(fmt.Sprintf(`INSERT INTO %[1]s(%[1]s, rank) VALUES ('merge', %d)`, index, pages)); err != nil {
+			return fmt.Errorf("merge index %s: %w", index, err)
+		}
+		if s.conn.TotalChanges()-before < 2 {
+			return nil
+		}
+	}
+}
+
+// cutLog folds the log into the file and makes it empty.
+func (s *Store) cutLog() error {
+	var blocked bool
+	err := first(s.conn, `PRAGMA wal_checkpoint(TRUNCATE)`, func(st *sqlite3.Stmt) { blocked = st.ColumnBool(0) })
+	if err == nil && blocked {
+		err = errors.New("another process is reading it")
+	}
+	if err != nil {
+		return fmt.Errorf("cut the log: %w", err)
+	}
+	return nil
+}

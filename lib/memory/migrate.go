@@ -1,0 +1,43 @@
+package memory
+
+import (
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// steps are what each version adds to the one before it; the first is on nothing.
+func steps() []string { return []string{version1, version2 + indexes} }
+
+// migrate brings the file to the current version, from any earlier one or from nothing, in one transaction. Several
+// processes may do so at once: one does, the others wait and find it done. A crash leaves the file as it was; a blank one
+// is in WAL mode then.
+func migrate(conn *sqlite3.Conn) error {
+	return transaction(conn, func() error {
+		version, err := check(conn)
+		if err != nil {
+			return err
+		}
+		if version == schemaVersion {
+			return nil
+		}
+		for i, step := range steps() {
+			if i < version {
+				continue
+			}
+			if err := conn.Exec(step); err != nil {
+				return fmt.Errorf("to version %d: %w", i+1, err)
+			}
+		}
+		return conn.Exec(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", applicationID, schemaVersion))
+	})
+}
+
+// overVersion1 lets a reader, who may change nothing, see a file of version 1 as one of version 2. Temporary views come
+// before tables of their names. When somebody migrates the file meanwhile, the column of * comes before the one behind it.
+const overVersion1 = `
+CREATE TEMP VIEW conversations AS SELECT *, NULL AS archived_at FROM main.conversations;
+CREATE TEMP VIEW entries AS SELECT *,
+  iif(kind IN ('response', 'summary'), iif(json_valid(metadata), coalesce(CAST(json_extract(metadata, '$.usage.input_tokens') AS INTEGER), 0), 0), NULL) AS input_tokens,
+  iif(kind IN ('response', 'summary'), iif(json_valid(metadata), coalesce(CAST(json_extract(metadata, '$.usage.output_tokens') AS INTEGER), 0), 0), NULL) AS output_tokens
+  FROM main.entries;`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -13,12 +14,14 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
+	"clawsh/lib/record"
 	"clawsh/lib/terminal"
 )
 
 type searchResult struct {
 	Query string       `json:"query"`
 	Hits  []memory.Hit `json:"hits"`
+	Next  string       `json:"next,omitzero"`
 }
 
 func (r searchResult) WriteText(w io.Writer) error {
@@ -28,32 +31,89 @@ func (r searchResult) WriteText(w io.Writer) error {
 	return nil
 }
 
+const searchHelp = `Finds entries that hold all words of QUERY, in any letter case: whole words before parts of words, then by how well they match
+and how new they are.
+
+  word         whatever stands between blanks, with all its characters
+  "a phrase"   these words next to each other (quote it for the shell: '"a phrase"')
+  begin*       words that begin so
+  -word        without this word; also NOT word
+  a OR b       one of them, or both
+
+Anything else is plain text, never an error. Before a QUERY that begins with a minus, write --. TIME is RFC 3339, a date, or how long
+ago: 30m, 24h, 7d, 2w. If there is more, standard error says how to go on. Exit code 1 if nothing is found.`
+
 func search() command.Command {
 	var o memory.SearchOptions
+	var kind string
 	return command.Command{Name: "search", Envelope: "memory search", Args: "QUERY", Min: 1, Max: -1, Summary: "search what was said",
-		Long: "Finds entries that hold all words of QUERY, whole words before parts of words, newest first. QUERY is plain text.\n" +
-			"Exit code 1 if nothing is found.",
-		Example: "claw-mem search aardvark adapter",
+		Long:    searchHelp,
+		Example: "claw-mem search --role tool --since 7d '\"no such file\" deploy* -test'",
 		Flags: func(f *pflag.FlagSet) {
-			f.IntVar(&o.Limit, "limit", 20, "show at most `N`")
-			f.StringVar(&o.ConversationID, "conversation", "", "only in the conversation `ID`")
+			f.IntVar(&o.Limit, "limit", memory.DefaultHits, "show at most `N`, up to 200")
+			f.StringVar(&o.ConversationID, "conversation", "", "only in the conversation `ID`, or its beginning")
+			f.StringVar(&o.Role, "role", "", "only what was said by `ROLE`: user, assistant or tool")
+			f.StringVar(&kind, "kind", "", "only records of the `KIND`: user, response, tool_result, final or summary")
+			f.StringVar(&o.Tool, "tool", "", "only results of the tool `NAME`")
+			f.StringVar(&o.Provider, "provider", "", "only answers of the provider `NAME`")
+			f.StringVar(&o.Since, "since", "", "only from `TIME` on")
+			f.StringVar(&o.Until, "until", "", "only up to `TIME`; a date includes that day")
+			f.StringVar(&o.After, "after", "", "the hits behind those of the page whose next is `CURSOR`")
 		},
 		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
-			r := searchResult{Query: strings.Join(c.Args, " ")}
-			err := reading(c, func(_ *config.Config, s *memory.Store) (err error) {
-				r.Hits, err = s.Search(r.Query, o)
-				return err
-			})
-			switch {
-			case errors.Is(err, memory.ErrEmptyQuery):
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "search: %w", err).WithHint("clawsh memory search QUERY")
-			case err != nil:
-				return nil, err
-			case len(r.Hits) == 0:
-				r.Hits = []memory.Hit{}
-				return r, envelope.Errorf(envelope.ExitError, "not_found", "nothing found for %q", terminal.Escape(r.Query))
-			}
-			return r, nil
+			o.Kind = record.Kind(kind)
+			return runSearch(c, o)
 		}}
+}
+
+func runSearch(c *command.Call, o memory.SearchOptions) (command.Result, error) {
+	if err := checkSearch(o); err != nil {
+		return nil, err
+	}
+	r := searchResult{Query: strings.Join(c.Args, " ")}
+	err := reading(c, func(_ *config.Config, s *memory.Store) (err error) {
+		if o.ConversationID != "" {
+			if o.ConversationID, err = s.Resolve(o.ConversationID); err != nil {
+				return err
+			}
+		}
+		found, err := s.Find(r.Query, o)
+		r.Hits, r.Next = found.Hits, found.Next
+		return err
+	})
+	switch {
+	case errors.Is(err, memory.ErrEmptyQuery):
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "search: %w", err).WithHint("clawsh memory search QUERY")
+	case errors.Is(err, memory.ErrTime):
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "search: %w", err)
+	case errors.Is(err, memory.ErrCursor):
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "search --after: %w", err).
+			WithHint("give the same query and filters as for the page before")
+	case err != nil:
+		return nil, err
+	case len(r.Hits) == 0 && r.Next != "":
+		return r, envelope.Errorf(envelope.ExitError, "not_found", "nothing found so far for %q", terminal.Escape(r.Query)).
+			WithHint("look further back with --after %s", r.Next)
+	case len(r.Hits) == 0:
+		return r, envelope.Errorf(envelope.ExitError, "not_found", "nothing found for %q", terminal.Escape(r.Query))
+	case r.Next != "" && !c.JSON():
+		fmt.Fprintf(c.Stderr, "there may be more: --after %s\n", r.Next)
+	}
+	return r, nil
+}
+
+// checkSearch refuses filters that can give nothing for what they are.
+func checkSearch(o memory.SearchOptions) error {
+	roles := []string{"", "user", "assistant", "tool"}
+	kinds := []record.Kind{"", record.KindUser, record.KindResponse, record.KindToolResult, record.KindFinal, record.KindSummary}
+	switch {
+	case o.Limit < 1 || o.Limit > memory.MaxHits:
+		return envelope.Errorf(envelope.ExitUsage, "usage", "search --limit %d: want 1 to %d", o.Limit, memory.MaxHits)
+	case !slices.Contains(roles, o.Role):
+		return envelope.Errorf(envelope.ExitUsage, "usage", "search --role %q: want user, assistant or tool", o.Role)
+	case !slices.Contains(kinds, o.Kind):
+		return envelope.Errorf(envelope.ExitUsage, "usage", "search --kind %q: want user, response, tool_result, final or summary", o.Kind)
+	}
+	return nil
 }

@@ -6,57 +6,137 @@ import (
 	"unicode/utf8"
 )
 
-// matcher looks for terms in contents without regard to letter case. It folds one rune to one rune, so that places in
-// the folded text can be carried back to the original by counting runes.
-type matcher struct {
-	terms  [][]byte // folded
-	folded []byte   // the content at hand, folded
+// needle is a term with letter case folded.
+type needle struct {
+	pieces [][]byte
+	prefix bool
 }
 
-func newMatcher(terms []string) *matcher {
-	m := &matcher{}
-	for _, t := range terms {
-		m.terms = append(m.terms, fold(nil, []byte(t)))
+// matcher decides whether a content holds what a query looks for, without regard to letter case. It folds one rune to one
+// rune, so that places in the folded text can be carried back to the original by counting runes.
+type matcher struct {
+	clauses [][]needle
+	without []needle
+	folded  []byte // the content at hand, folded
+}
+
+func newMatcher(q query) *matcher {
+	m := &matcher{without: needles(q.without)}
+	for _, c := range q.clauses {
+		m.clauses = append(m.clauses, needles(c))
 	}
 	return m
 }
 
-// match reports whether content holds all terms, and whether it holds all of them as whole words.
+func needles(terms []term) []needle {
+	var out []needle
+	for _, t := range terms {
+		n := needle{prefix: t.prefix}
+		for _, p := range t.pieces {
+			n.pieces = append(n.pieces, fold(nil, []byte(p)))
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// match reports whether content holds all clauses and nothing that is excluded, and whether it holds all of them as whole words.
+// Only whole words are excluded: -cat does not exclude category.
 func (m *matcher) match(content []byte) (found, whole bool) {
 	m.folded = fold(m.folded[:0], content)
 	whole = true
-	for _, t := range m.terms {
-		at, word := locateTerm(m.folded, t)
-		if at < 0 {
+	for _, clause := range m.clauses {
+		held, word := m.holds(clause)
+		if !held {
 			return false, false
 		}
 		whole = whole && word
 	}
+	for _, n := range m.without {
+		if at, _, word := n.locate(m.folded); at >= 0 && word {
+			return false, false
+		}
+	}
 	return true, whole
 }
 
-// locateTerm finds the first place where term is a whole word, or else the first where it is at all; -1 if nowhere.
-func locateTerm(folded, term []byte) (at int, word bool) {
-	at = -1
+func (m *matcher) holds(clause []needle) (held, word bool) {
+	for _, n := range clause {
+		at, _, w := n.locate(m.folded)
+		held, word = held || at >= 0, word || w
+		if word {
+			break
+		}
+	}
+	return held, word
+}
+
+// locate finds the first place where the needle is a whole word, or else the first where it is at all; -1 if nowhere. The
+// beginning of a word counts as a whole one if that is what is looked for.
+func (n needle) locate(folded []byte) (start, end int, word bool) {
+	start, end = -1, -1
 	for from := 0; ; {
-		i := bytes.Index(folded[from:], term)
-		if i < 0 {
-			return at, false
+		s, e := n.next(folded, from)
+		if s < 0 {
+			return start, end, false
 		}
-		i += from
-		if bounded(folded, i, i+len(term)) {
-			return i, true
+		if n.prefix || !inWord(folded, s) && !inWord(folded, e) {
+			return s, e, true
 		}
-		if at < 0 {
-			at = i
+		if start < 0 {
+			start, end = s, e
 		}
-		_, size := utf8.DecodeRune(folded[i:])
-		from = i + size
+		_, size := utf8.DecodeRune(folded[s:])
+		from = s + size
 	}
 }
 
-// bounded reports whether no word goes on across start or end.
-func bounded(b []byte, start, end int) bool { return !inWord(b, start) && !inWord(b, end) }
+// next finds the first place at or behind from.
+func (n needle) next(folded []byte, from int) (start, end int) {
+	for {
+		i := bytes.Index(folded[from:], n.pieces[0])
+		if i < 0 {
+			return -1, -1
+		}
+		start = from + i
+		end = n.rest(folded, start+len(n.pieces[0]))
+		if end >= 0 && !(n.prefix && inWord(folded, start)) {
+			return start, end
+		}
+		_, size := utf8.DecodeRune(folded[start:])
+		from = start + size
+	}
+}
+
+// rest matches the pieces behind the first, each after at least one blank. It returns where they end, or -1.
+func (n needle) rest(folded []byte, at int) int {
+	for _, p := range n.pieces[1:] {
+		behind := bytes.TrimLeftFunc(folded[at:], isBlank)
+		if len(behind) == len(folded)-at || !bytes.HasPrefix(behind, p) {
+			return -1
+		}
+		at = len(folded) - len(behind) + len(p)
+	}
+	return at
+}
+
+// maxCounted is how many places of a term in an entry count.
+const maxCounted = 1000
+
+// count is the number of places of all clauses in the content that was matched just now.
+func (m *matcher) count() []int {
+	var out []int
+	for _, clause := range m.clauses {
+		places := 0
+		for _, n := range clause {
+			for s, e := n.next(m.folded, 0); s >= 0 && places < maxCounted; s, e = n.next(m.folded, e) {
+				places++
+			}
+		}
+		out = append(out, places)
+	}
+	return out
+}
 
 func inWord(b []byte, at int) bool {
 	before, n := utf8.DecodeLastRune(b[:at])

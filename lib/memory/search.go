@@ -2,141 +2,152 @@ package memory
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"slices"
-
-	"github.com/ncruces/go-sqlite3"
+	"time"
 
 	"clawsh/lib/envelope"
+	"clawsh/lib/record"
 )
 
-// Limits of Search. Words behind the first maxQueryRunes of a query do not count.
+// Limits of Find. Words behind the first maxQueryRunes of a query do not count.
 const (
 	DefaultHits   = 20
 	MaxHits       = 200
 	maxQueryRunes = 1024
 )
 
-// SearchOptions narrow a search. Limit is the greatest number of hits: 0 or less means DefaultHits, more than MaxHits
-// means MaxHits. ConversationID, if set, is the full id of the only conversation to look at.
+// ErrCursor says that SearchOptions.After is not what Find returned for this search.
+var ErrCursor = errors.New("this is not where another page of this search begins")
+
+// SearchOptions narrow a search; an empty one does not. Limit is the greatest number of hits: 0 or less means DefaultHits, more
+// than MaxHits means MaxHits. ConversationID is the full id of the only conversation to look at. Since and Until are as for
+// ParseTime, both inclusive. After is the Next of the page before.
 type SearchOptions struct {
 	Limit          int
 	ConversationID string
+	Role           string
+	Tool           string
+	Provider       string
+	Kind           record.Kind
+	Since, Until   string
+	After          string
 }
 
-// Hit is an entry that Search found. Snippet is at most 160 runes of its content around the match, with line breaks and
-// tabs as blanks; Matches are the places in it that match. WholeWord says that each word of the query stands in the
-// entry as a word of its own.
+// Found is a page of hits. Next, put into SearchOptions.After, gives the hits behind them; it is empty if everything has been
+// looked at. A page may have few hits, or none, and a Next all the same: the search has a limit to how far it looks at a time.
+type Found struct {
+	Hits []Hit
+	Next string
+}
+
+// Hit is an entry that Find found. Score says how well it matches, for comparison with others of the same search. Snippet is at
+// most 160 runes of its content around the match, with line breaks and tabs as blanks; Matches are the places in it that match.
+// WholeWord says that each word of the query stands in the entry as a word of its own.
 type Hit struct {
-	RecordID       string `json:"id"`
-	ConversationID string `json:"conversation_id"`
-	TurnID         string `json:"turn_id"`
-	TS             string `json:"ts"`
-	Role           string `json:"role"`
-	Tool           string `json:"tool,omitzero"`
-	WholeWord      bool   `json:"whole_word"`
-	Snippet        string `json:"snippet"`
-	Matches        []Span `json:"matches"`
-	order          int64
+	RecordID       string      `json:"id"`
+	ConversationID string      `json:"conversation_id"`
+	TurnID         string      `json:"turn_id"`
+	TS             string      `json:"ts"`
+	Kind           record.Kind `json:"kind"`
+	Role           string      `json:"role"`
+	Tool           string      `json:"tool,omitzero"`
+	Provider       string      `json:"provider,omitzero"`
+	Score          float64     `json:"score"`
+	WholeWord      bool        `json:"whole_word"`
+	Snippet        string      `json:"snippet"`
+	Matches        []Span      `json:"matches"`
 }
 
-// Search finds the entries whose content holds every word of the query, in any place and order. A word is what stands
-// between blanks, taken as it is: no character has a special meaning, and letter case does not matter. Entries in which
-// all of them are whole words come first, then those that hold them as parts of words; among equals the newest first.
-// A query without a word is ErrEmptyQuery; no other query is an error.
-//
-// The time is bounded by the limit for words that are common, and by the number of candidates for words that are rare.
-// Parts of words of less than three letters have no index: entries are read until enough are found.
+// Search is the hits of Find, without where the next page begins.
 func (s *Store) Search(query string, o SearchOptions) ([]Hit, error) {
-	terms := termsOf(query)
-	if len(terms) == 0 {
-		return nil, envelope.Errorf(envelope.ExitUsage, "empty_query", "search memory: %w", ErrEmptyQuery).
+	found, err := s.Find(query, o)
+	return found.Hits, err
+}
+
+// Find finds the entries whose content holds every word of the query, in any place and order, without regard to letter case.
+//
+//	word         what stands between blanks, whatever characters it is made of, also as a part of a word
+//	"a phrase"   these words next to each other
+//	begin*       words that begin so
+//	-word        without this word (or -"phrase", -begin*); also NOT word
+//	a OR b       one of them, or both; a AND b is the same as a b
+//
+// A query that is none of that - with a quote that is not closed, say, or nothing but exclusions - is plain text: each word as it
+// is. A query without a word is ErrEmptyQuery; no other query is an error.
+//
+// Entries that hold everything as whole words come first, then those that hold it as parts of words. Of each, the newest matches
+// are ranked (windowWords, windowParts), then as many before them, and so on; the order in a window is that of score in
+// search_rank.go. A search looks at a limited number of rows and bytes: what is behind them is left for the next page.
+//
+// Pages show the entries that were there when the first page was made: those that are added meanwhile move nothing.
+func (s *Store) Find(text string, o SearchOptions) (Found, error) {
+	q := parseQuery(text)
+	if len(q.clauses) == 0 {
+		return Found{}, envelope.Errorf(envelope.ExitUsage, "empty_query", "search memory: %w", ErrEmptyQuery).
 			WithHint("give at least one word")
-	}
-	if o.Limit <= 0 {
-		o.Limit = DefaultHits
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	run := search{store: s, matcher: newMatcher(terms), limit: min(o.Limit, MaxHits)}
-	if err := run.find(terms, o.ConversationID); err != nil {
-		return nil, fmt.Errorf("search memory %s: %w", s.path, err)
+	found, err := s.find(q, text, o, defaultBounds)
+	switch {
+	case errors.Is(err, ErrTime) || errors.Is(err, ErrCursor):
+		return Found{}, fmt.Errorf("search memory: %w", err)
+	case err != nil:
+		return Found{}, fmt.Errorf("search memory %s: %w", s.path, err)
 	}
-	return run.hits(), nil
+	return found, nil
 }
 
-// search is one run of Search. The indexes only propose candidates; the matcher decides.
-type search struct {
-	store        *Store
-	matcher      *matcher
-	limit        int
-	words, parts []Hit
+// find runs the search on one snapshot of the file.
+func (s *Store) find(q query, text string, o SearchOptions, b bounds) (found Found, err error) {
+	r := &search{store: s, query: q, matcher: newMatcher(q), left: b, bounds: b}
+	r.limit = min(cmp.Or(max(o.Limit, 0), DefaultHits), MaxHits)
+	r.fts, r.strs = q.wordQuery()
+	r.key = keyOf(text, o)
+	if o.After != "" {
+		if r.pos, err = decodeCursor(o.After, r.key, len(r.strs)); err != nil {
+			return found, err
+		}
+	}
+	if err := s.registerFTS(); err != nil {
+		return found, err
+	}
+	if err := s.conn.Exec("BEGIN"); err != nil {
+		return found, err
+	}
+	defer func() {
+		if !s.conn.GetAutocommit() { // some failures have rolled back already
+			err = errors.Join(err, s.conn.Exec("ROLLBACK"))
+		}
+	}()
+	if o.After == "" {
+		if err := r.begin(time.Now()); err != nil {
+			return found, err
+		}
+	}
+	if r.filter, err = s.newFilter(o, time.UnixMilli(r.pos.now), r.pos.snapshot); err != nil {
+		return found, err
+	}
+	err = r.run()
+	return Found{Hits: r.hits, Next: r.next()}, err
 }
 
-const (
-	hitColumns = `SELECT e.content, e.id, e.record_id, e.conversation_id, e.turn_id, e.ts, e.role, e.tool FROM `
-	fromWords  = hitColumns + `entry_words CROSS JOIN entries e ON e.id = entry_words.rowid
-		WHERE entry_words MATCH ? ORDER BY entry_words.rowid DESC`
-	fromTrigrams = hitColumns + `entry_trigrams CROSS JOIN entries e ON e.id = entry_trigrams.rowid
-		WHERE entry_trigrams MATCH ? ORDER BY entry_trigrams.rowid DESC`
-	fromAll          = hitColumns + `entries e WHERE e.content <> '' ORDER BY e.id DESC`
-	fromConversation = hitColumns + `entries e WHERE e.conversation_id = ? AND e.content <> '' ORDER BY e.id DESC`
-)
-
-func (r *search) find(terms []string, conversation string) error {
-	if conversation != "" {
-		return r.collect(true, true, fromConversation, conversation)
-	}
-	if err := r.store.registerFTS(); err != nil {
+// begin sets what all pages of a search share.
+func (r *search) begin(now time.Time) error {
+	top, err := number(r.store.conn, "SELECT ifnull(max(id), 0) FROM entries")
+	if err != nil {
 		return err
 	}
-	if q := wordQuery(terms); q != "" {
-		if err := r.collect(true, false, fromWords, q); err != nil || len(r.words) >= r.limit {
-			return err
+	r.pos = position{snapshot: top, now: now.UnixMilli(), high: top}
+	for _, str := range r.strs {
+		w := float32(1)
+		if len(r.strs) > 1 { // one alone makes no difference
+			if w, err = r.store.weight(str, top); err != nil {
+				return err
+			}
 		}
+		r.pos.weights = append(r.pos.weights, w)
 	}
-	if q := trigramQuery(terms); q != "" {
-		return r.collect(false, true, fromTrigrams, q)
-	}
-	return r.collect(false, true, fromAll)
-}
-
-// collect takes matches, newest first. With wordsFirst it goes on until there are enough whole words, else until there
-// are enough of both together.
-func (r *search) collect(wordsFirst, takeParts bool, sql string, args ...any) error {
-	known := map[int64]bool{}
-	for _, h := range r.words {
-		known[h.order] = true
-	}
-	return r.store.query(sql, func(st *sqlite3.Stmt) error {
-		content := st.ColumnRawText(0)
-		found, whole := r.matcher.match(content)
-		switch id := st.ColumnInt64(1); {
-		case !found || known[id]:
-		case whole:
-			r.words = append(r.words, r.hit(st, content, true))
-		case takeParts && len(r.parts) < r.limit:
-			r.parts = append(r.parts, r.hit(st, content, false))
-		}
-		if len(r.words) >= r.limit || !wordsFirst && len(r.words)+len(r.parts) >= r.limit {
-			return errStop
-		}
-		return nil
-	}, args...)
-}
-
-func (r *search) hit(st *sqlite3.Stmt, content []byte, whole bool) Hit {
-	snippet, matches := r.matcher.snippet(content)
-	return Hit{order: st.ColumnInt64(1), RecordID: st.ColumnText(2), ConversationID: st.ColumnText(3),
-		TurnID: st.ColumnText(4), TS: st.ColumnText(5), Role: st.ColumnText(6), Tool: st.ColumnText(7),
-		WholeWord: whole, Snippet: snippet, Matches: matches}
-}
-
-func (r *search) hits() []Hit {
-	slices.SortFunc(r.words, func(a, b Hit) int { return cmp.Compare(b.order, a.order) })
-	all := append(r.words, r.parts...)
-	if all == nil {
-		return []Hit{}
-	}
-	return all[:min(len(all), r.limit)]
+	return nil
 }

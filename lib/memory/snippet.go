@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -36,7 +35,7 @@ func (h Hit) Mark(before, after string, clean func(string) string) string {
 
 // snippet cuts the surroundings of the first term out of content, which must have been matched just now.
 func (m *matcher) snippet(content []byte) (string, []Span) {
-	at, _ := locateTerm(m.folded, m.terms[0])
+	at, end := m.first()
 	runesBefore := utf8.RuneCount(m.folded[:at])
 	start := 0
 	if runesBefore > leadRunes {
@@ -49,9 +48,8 @@ func (m *matcher) snippet(content []byte) (string, []Span) {
 		window, cutEnd = window[:end], true
 	}
 	text := oneLine(window)
-	termRunes := utf8.RuneCount(m.terms[0])
 	first := skipRunes([]byte(text), min(runesBefore, leadRunes))
-	spans := append(m.spans(text), Span{first, first + skipRunes([]byte(text[first:]), termRunes)})
+	spans := append(m.spans(text), Span{first, first + skipRunes([]byte(text[first:]), utf8.RuneCount(m.folded[at:end]))})
 	shift := 0
 	if cutStart {
 		text, shift = "…"+text, len("…")
@@ -62,19 +60,30 @@ func (m *matcher) snippet(content []byte) (string, []Span) {
 	return text, merge(spans, shift)
 }
 
-// spans returns where the terms stand in text, as whole words where they do.
+// first is the place of the first term of the query that is there, as a whole word if it is one anywhere.
+func (m *matcher) first() (start, end int) {
+	start, end = -1, -1
+	for _, n := range m.clauses[0] {
+		s, e, word := n.locate(m.folded)
+		if word {
+			return s, e
+		}
+		if start < 0 {
+			start, end = s, e
+		}
+	}
+	return max(start, 0), max(end, 0)
+}
+
+// spans returns where the terms stand in text.
 func (m *matcher) spans(text string) []Span {
 	var out []Span
 	folded := fold(nil, []byte(text))
-	for _, t := range m.terms {
-		for from := 0; ; {
-			i := bytes.Index(folded[from:], t)
-			if i < 0 {
-				break
+	for _, clause := range m.clauses {
+		for _, n := range clause {
+			for s, e := n.next(folded, 0); s >= 0; s, e = n.next(folded, e) {
+				out = append(out, Span{original(text, folded, s), original(text, folded, e)})
 			}
-			i += from
-			from = i + len(t)
-			out = append(out, Span{original(text, folded, i), original(text, folded, from)})
 		}
 	}
 	return out

@@ -9,51 +9,169 @@ import (
 // maxIndexed is how many strings an index is asked for at once; the matcher checks the rest.
 const maxIndexed = 32
 
-// termsOf splits a query at blanks and NULs, each term once.
-func termsOf(query string) []string {
+// minPrefixBytes is the shortest beginning of a word that the index of words is asked for: it has to merge the entries of all
+// words that begin so, and those of one letter are nearly all. The matcher looks for shorter ones.
+const minPrefixBytes = 3
+
+// term is a word or phrase of a query: pieces without blanks that follow each other with blanks between them. With prefix it is
+// the beginning of a word.
+type term struct {
+	pieces []string
+	prefix bool
+}
+
+// query is what a search looks for: one term of each clause, and none of the excluded. There is a clause unless it is empty.
+type query struct {
+	clauses [][]term
+	without []term
+}
+
+// parseQuery reads a query as Search documents it. What is not of that language is plain text.
+func parseQuery(text string) query {
+	text = boundedQuery(text)
+	if q, ok := parseSyntax(text); ok {
+		return q
+	}
+	return plain(text)
+}
+
+// plain takes each word as it is.
+func plain(text string) query {
+	var q query
+	for _, w := range strings.FieldsFunc(text, isBlank) {
+		q.add([]term{{pieces: []string{w}}})
+	}
+	return q
+}
+
+func (q *query) add(clause []term) {
+	same := func(c []term) bool { return slices.EqualFunc(c, clause, term.equal) }
+	if !slices.ContainsFunc(q.clauses, same) {
+		q.clauses = append(q.clauses, clause)
+	}
+}
+
+func (t term) equal(o term) bool { return t.prefix == o.prefix && slices.Equal(t.pieces, o.pieces) }
+
+// text is the term as the index is asked for it.
+func (t term) text() string { return strings.Join(t.pieces, " ") }
+
+// boundedQuery makes a query valid text of at most maxQueryRunes.
+func boundedQuery(text string) string {
 	runes := 0
-	for i := range query {
+	for i := range text {
 		if runes++; runes > maxQueryRunes {
-			query = query[:i]
+			text = text[:i]
 			break
 		}
 	}
-	query = strings.ToValidUTF8(query, "\ufffd")
-	terms := strings.FieldsFunc(query, func(r rune) bool { return r == 0 || unicode.IsSpace(r) })
+	return strings.ToValidUTF8(text, "\ufffd")
+}
+
+func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }
+
+// onlyPrefixes reports whether the index of trigrams is the better one: it gives the newest entries at once, where that of words
+// would have to merge those of all words that begin so. Whole words and parts are the same here.
+func (q query) onlyPrefixes() bool {
+	for _, clause := range q.clauses {
+		for _, t := range clause {
+			if !t.prefix || len(t.trigrams(1)) == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// wordQuery is the FTS5 query for entries in which all clauses may hold as whole words, with the strings that it asks for, in
+// order. A clause with a term that the index of words does not have is left to the matcher; the query is "" if there is no other.
+func (q query) wordQuery() (fts string, strs []string) {
+	if q.onlyPrefixes() {
+		return "", nil
+	}
+	var all []string
+	for _, clause := range q.clauses {
+		var any []string
+		for _, t := range clause {
+			if t.inWordIndex() {
+				any = append(any, t.quoted())
+			}
+		}
+		if len(any) == len(clause) && len(strs)+len(any) <= maxIndexed {
+			all = append(all, "("+strings.Join(any, " OR ")+")")
+			strs = append(strs, any...)
+		}
+	}
+	if len(all) == 0 {
+		return "", nil
+	}
+	fts = "(" + strings.Join(all, " AND ") + ")"
+	for _, t := range q.without {
+		if t.isOneWord() && len(strs) < maxIndexed {
+			fts += " NOT " + t.quoted()
+			strs = append(strs, t.quoted())
+		}
+	}
+	return fts, strs
+}
+
+// inWordIndex reports whether the index of words can find the term. It has no words without a letter or digit.
+func (t term) inWordIndex() bool {
+	text := t.text()
+	if !strings.ContainsFunc(text, isAlphanumeric) {
+		return false
+	}
+	last := text[strings.LastIndexFunc(text, func(r rune) bool { return !isWord(r) })+1:]
+	return !t.prefix || len(last) >= minPrefixBytes
+}
+
+// isOneWord reports whether the index has the term as one word: then an entry that has it there really has it.
+func (t term) isOneWord() bool {
+	return !t.prefix && !strings.ContainsFunc(t.text(), func(r rune) bool { return !isAlphanumeric(r) })
+}
+
+func (t term) quoted() string {
+	if t.prefix {
+		return quote(t.text()) + " *"
+	}
+	return quote(t.text())
+}
+
+// trigramQuery is the FTS5 query for entries that may hold all clauses, or "" if none can be asked for: the index of
+// trigrams has no strings of less than three letters.
+func (q query) trigramQuery() string {
+	var all []string
+	n := 0
+	for _, clause := range q.clauses {
+		var any []string
+		used := 0
+		for _, t := range clause {
+			if tri := t.trigrams(maxIndexed - n - used); len(tri) > 0 {
+				used += len(tri)
+				any = append(any, "("+strings.Join(tri, " AND ")+")")
+			}
+		}
+		if len(any) == len(clause) {
+			n += used
+			all = append(all, "("+strings.Join(any, " OR ")+")")
+		}
+	}
+	return strings.Join(all, " AND ")
+}
+
+// trigrams returns at most limit trigrams that cover the term.
+func (t term) trigrams(limit int) []string {
 	var out []string
-	for _, t := range terms {
-		if !slices.Contains(out, t) {
-			out = append(out, t)
+	for _, p := range t.pieces {
+		runes := []rune(p)
+		for i := 0; i+3 <= len(runes); i += 3 {
+			out = append(out, quote(string(runes[i:i+3])))
+		}
+		if n := len(runes); n > 3 && n%3 != 0 {
+			out = append(out, quote(string(runes[n-3:])))
 		}
 	}
-	return out
-}
-
-// wordQuery is the FTS5 query for entries in which all terms may be whole words. Terms without a letter or digit are not
-// in the index of words and are left to the matcher; it is "" if there are no others.
-func wordQuery(terms []string) string {
-	var q []string
-	for _, t := range terms {
-		if len(q) < maxIndexed && strings.ContainsFunc(t, isAlphanumeric) {
-			q = append(q, quote(t))
-		}
-	}
-	return strings.Join(q, " AND ")
-}
-
-// trigramQuery is the FTS5 query for entries that may hold all terms, or "" if none of them has three letters.
-func trigramQuery(terms []string) string {
-	var q []string
-	for _, t := range terms {
-		runes := []rune(t)
-		for i := 0; i+3 <= len(runes) && len(q) < maxIndexed; i += 3 {
-			q = append(q, quote(string(runes[i:i+3])))
-		}
-		if n := len(runes); n > 3 && n%3 != 0 && len(q) < maxIndexed {
-			q = append(q, quote(string(runes[n-3:])))
-		}
-	}
-	return strings.Join(q, " AND ")
+	return out[:min(len(out), max(limit, 0))]
 }
 
 // quote makes an FTS5 string, in which only the quote itself is special.

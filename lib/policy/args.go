@@ -35,8 +35,13 @@ type (
 		Method *string `json:"method"`
 	}
 	searchArgs struct {
-		Query *string `json:"query"`
-		Limit int     `json:"limit"`
+		Query          *string `json:"query"`
+		Limit          int     `json:"limit"`
+		Role           string  `json:"role"`
+		Tool           string  `json:"tool"`
+		Since          string  `json:"since"`
+		Until          string  `json:"until"`
+		ConversationID string  `json:"conversation_id"`
 	}
 	askArgs struct {
 		Question *string `json:"question"`

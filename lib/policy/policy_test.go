@@ -65,6 +65,7 @@ func TestFilesAndTools(t *testing.T) {
 	for _, w := range []wanted{
 		{"time", `{}`, Allow, "tool.low"},
 		{"memory_search", `{"query":"x"}`, Allow, "tool.low"},
+		{"memory_search", `{"query":"x","limit":3,"role":"tool","tool":"shell","since":"7d","until":"1h","conversation_id":"c"}`, Allow, "tool.low"},
 		{"ask_user", `{"question":"x"}`, Allow, "tool.low"},
 		{"file_list", `{}`, Allow, "path.workspace"},
 		{"file_list", `{"path":".","recursive":true}`, Allow, "path.workspace"},
@@ -130,6 +131,8 @@ func TestFilesAndTools(t *testing.T) {
 		{"shell", `{"command":["ls"]}`, Deny, "args.invalid"},
 		{"http", `{"url":"https://example.com/","method":"POST"}`, Deny, "args.invalid"},
 		{"memory_search", `{}`, Deny, "args.invalid"},
+		{"memory_search", `{"query":"x","provider":"p"}`, Deny, "args.invalid"},
+		{"memory_search", `{"query":"x","since":7}`, Deny, "args.invalid"},
 	} {
 		w.check(t, p)
 	}

@@ -117,6 +117,7 @@ func TestArgumentsAreStrict(t *testing.T) {
 		{"shell", `{}`}, {"shell", `{"command":"true","timeout_s":11}`}, {"shell", `{"command":"true","timeout_s":0}`},
 		{"shell", `{"command":"true","cwd":"/"}`}, {"http", `{"url":"http://example.com","method":"POST"}`}, {"http", `{}`},
 		{"memory_search", `{}`}, {"memory_search", `{"query":" "}`}, {"memory_search", `{"query":"x","limit":21}`},
+		{"memory_search", `{"query":"x","after":"y"}`}, {"memory_search", `{"query":"x","since":"a\u0000b"}`}, {"memory_search", `{"query":"x","since":7}`},
 		{"ask_user", `{}`}, {"ask_user", `{"question":"\n"}`},
 	} {
 		if r := call(t, env, c.tool, c.args); r.Success || r.Error == "" {
@@ -231,14 +232,14 @@ func TestMemorySearchReadsTheEnvelope(t *testing.T) {
 		{`echo '{"error":{"code":"x","message":"the store is locked"}}'; exit 1`, "", "the store is locked"},
 		{`exit 3`, "", "exit status 3"},
 		{`echo gibberish`, "", "invalid JSON"},
-		{`test "$*" = "search --output-format json -- -x" && test "$CLAWSH_HOME" = /h && test -z "$SECRET_API_KEY" && echo '{"data":{"hits":[]}}'`,
+		{`test "$*" = "search --output-format json --limit=1 --role=tool --since=--after -- -x" && test "$CLAWSH_HOME" = /h && test -z "$SECRET_API_KEY" && echo '{"data":{"hits":[]}}'`,
 			"nothing found\n", ""},
 		{`while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done | /usr/bin/head -c 5000000`, "", "more than"},
 	} {
 		if err := os.WriteFile(filepath.Join(bin, "claw-mem"), []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		r := call(t, env, "memory_search", `{"query":"-x","limit":1}`)
+		r := call(t, env, "memory_search", `{"query":"-x","limit":1,"role":"tool","since":"--after"}`)
 		if r.Output != c.want || r.Success != (c.fail == "") || !strings.Contains(r.Error, c.fail) {
 			t.Errorf("%s: %+v", c.script, r)
 		}

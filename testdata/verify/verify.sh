@@ -13,38 +13,41 @@ set -euo pipefail
 export LC_ALL=C
 
 die() { echo "wrong: $*" >&2; exit 1; }
-bytes() { printf "$(sed 's/../\\x&/g' <<<"$1")"; }           # from hex
-hex() { od -An -v -tx1 | tr -d ' \n'; }                       # to hex
-sha() { sha256sum | cut -d' ' -f1; }
+hex() { od -An -v -tx1 | tr -d ' \n'; }          # to hex
+sha() { local h; h=$(sha256sum); echo "${h%% *}"; }
 lines() { cat -- "$@"; }
+escaped() {                                      # from hex, for printf
+  local i
+  for ((i = 0; i < ${#1}; i += 2)); do printf '\\x%s' "${1:i:2}"; done
+}
 
 chain() {
-  local previous count=0 line hash
+  local previous count=0 total canonical hash link
   previous=$(printf '0%.0s' $(seq 64))
-  while IFS= read -r line; do
+  total=$(lines "$@" | wc -l)
+  while IFS=$'\t' read -r hash link canonical; do
     count=$((count + 1))
-    hash=$(printf %s "$line" | jq -cS 'del(.receipt_hash, .mac)' | tr -d '\n' | sha)
-    [ "$hash" = "$(jq -r .receipt_hash <<<"$line")" ] || die "receipt $count: its hash"
-    [ "$previous" = "$(jq -r .previous_hash <<<"$line")" ] || die "receipt $count: its link"
+    [ "$hash" = "$(printf %s "$canonical" | sha)" ] || die "receipt $count: its hash"
+    [ "$previous" = "$link" ] || die "receipt $count: its link"
     previous=$hash
-  done < <(lines "$@")
+  done < <(paste <(lines "$@" | jq -r '[.receipt_hash, .previous_hash] | @tsv') <(lines "$@" | jq -cS 'del(.receipt_hash, .mac)'))
+  [ "$count" = "$total" ] || die "line $((count + 1)) is no JSON"
   echo "$count $previous"
 }
 
 macs() {
-  local keys key=0 count=0 adopted line hash mac
-  mapfile -t keys < <(sed -n 's/^mac //p' "$1")
+  local keys=() key=0 count=0 adopted hash mac k
+  for k in $(sed -n 's/^mac //p' "$1"); do keys+=("$(base64 -d <<<"$k" | hex)"); done
   adopted=$(sed -n 's/^adopted \([0-9]*\) .*/\1/p' "$1")
   shift
-  while IFS= read -r line; do
+  while IFS=$'\t' read -r hash mac; do
     count=$((count + 1))
-    hash=$(jq -r .receipt_hash <<<"$line") mac=$(jq -r '.mac // ""' <<<"$line")
     [ -n "$mac" ] || { [ "$count" -le "$adopted" ] && continue || die "receipt $count has no mac"; }
-    until [ "$mac" = "$(printf 'clawsh receipt mac v1\n%s' "$hash" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$(base64 -d <<<"${keys[key]}" | hex)" | sed 's/.*= //')" ]; do
+    until [ "$mac" = "$(printf 'clawsh receipt mac v1\n%s' "$hash" | openssl dgst -r -sha256 -mac HMAC -macopt "hexkey:${keys[key]}" | cut -c1-64)" ]; do
       key=$((key + 1))
       [ "$key" -lt "${#keys[@]}" ] || die "receipt $count: its mac"
     done
-  done < <(lines "$@")
+  done < <(lines "$@" | jq -r '[.receipt_hash, .mac // ""] | @tsv')
 }
 
 # note PUBLIC FILE: checks that one of the keys has signed the text of a signed note, and writes the text.
@@ -56,7 +59,7 @@ note() {
   while read -r key _; do
     name=${key%%+*} id=${key#*+} public=${key#*+*+}
     id=${id%%+*}
-    { bytes 302a300506032b6570032100; base64 -d <<<"$public" | tail -c 32; } >"$dir/key" # RFC 8410
+    { printf '\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00'; base64 -d <<<"$public" | tail -c 32; } >"$dir/key" # RFC 8410
     sig=$(sed -n "s|^— $name ||p" "$2" | while read -r s; do [ "$(base64 -d <<<"$s" | head -c 4 | hex)" != "$id" ] || echo "$s"; done)
     [ -n "$sig" ] || continue
     base64 -d <<<"$sig" | tail -c 64 >"$dir/sig"
@@ -67,8 +70,8 @@ note() {
   die "$2 is not signed by any of these keys"
 }
 
-node() { { bytes 01; bytes "$1"; bytes "$2"; } | sha; }
-leaf() { { bytes 00; printf %s "$1"; } | sha; }
+node() { printf "\x01$(escaped "$1$2")" | sha; }
+leaf() { printf '\0%s' "$1" | sha; }
 
 # root COUNT: the Merkle tree hash (RFC 6962) of the first COUNT lines of its input.
 root() {

@@ -1,7 +1,8 @@
 // Package memory keeps conversations in one SQLite file: what people wrote, what models answered, what tools returned.
 //
 // A Store is opened on a file, takes records as they pass by (Put), and is asked in four ways: Conversations and Show
-// list, Search finds, Context gives the recent turns back as messages for a model. Delete forgets conversations and Clear everything; Check says
+// list, Search finds, Context gives the recent turns back as messages for a model. Delete forgets conversations and Clear
+// everything; Check says
 // what is wrong, Export and Import carry records elsewhere, Backup copies the file. The file
 // may be used by any number of processes at once.
 //

@@ -45,7 +45,7 @@ func runExamples(t *testing.T, h *home, page string, atLeast int) (printed strin
 	}
 	for _, block := range blocks {
 		cmd := exec.Command("bash", "-euo", "pipefail", "-c", block[1])
-		cmd.Env = h.env
+		cmd.Env, cmd.Dir = h.env, strings.TrimPrefix(h.env[0], "HOME=")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Errorf("%v\n%s\n%s", err, block[1], out)

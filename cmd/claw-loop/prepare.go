@@ -162,7 +162,11 @@ func (o *options) resume(ctx context.Context, s *loop.Siblings, lo *loop.Options
 		} `json:"summary"`
 		LeftOut int `json:"left_out"`
 	}
-	if err := s.Query(ctx, &found, "claw-mem", args...); err != nil {
+	err := s.Query(ctx, &found, "claw-mem", args...)
+	if e := envelope.From(err); e != nil && e.Code == "not_found" && o.latest {
+		return nil // there is none, or it was put away: a new one begins
+	}
+	if err != nil {
 		return err
 	}
 	lo.ConversationID, lo.Conversation.Summary, lo.LeftOut = found.ConversationID, found.Summary.Content, found.LeftOut

@@ -17,10 +17,14 @@ import (
 )
 
 type archiveResult struct {
-	Conversation *memory.Conversation `json:"conversation"`
+	Conversation *memory.Conversation `json:"conversation,omitzero"`
 }
 
 func (r archiveResult) WriteText(w io.Writer) error {
+	if r.Conversation == nil {
+		_, err := fmt.Fprintln(w, "nothing to put away: the next message begins a new conversation")
+		return err
+	}
 	what := "is archived: it is not gone on with by itself, and is still found and shown"
 	if r.Conversation.ArchivedAt == "" {
 		what = "is no longer archived"
@@ -56,6 +60,9 @@ func archive() command.Command {
 				id := ""
 				if o.latest {
 					id, err = s.Latest((&keeper{agent: o.agent}).name(cfg))
+					if errors.Is(err, memory.ErrNotFound) {
+						return nil // the next message begins a new one already
+					}
 				} else {
 					id = c.Args[0]
 				}

@@ -45,12 +45,12 @@ func (s *Store) list(where string, limit int) ([]Conversation, error) {
 }
 
 // Latest returns the conversation that the agent's last record belongs to; with agent "", anybody's. Unfiled is never
-// it, nor is one that is archived. There may be none: ErrNotFound.
+// it. There may be none, or it may be archived, so that the next message begins a new one: ErrNotFound.
 func (s *Store) Latest(agent string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := ""
-	err := s.query(`SELECT id FROM conversations WHERE ?1 IN ('', agent) AND id <> ?2 AND archived_at IS NULL ORDER BY last_entry DESC LIMIT 1`,
+	err := s.query(`SELECT iif(archived_at IS NULL, id, '') FROM conversations WHERE ?1 IN ('', agent) AND id <> ?2 ORDER BY last_entry DESC LIMIT 1`,
 		func(st *sqlite3.Stmt) error { id = st.ColumnText(0); return nil }, agent, Unfiled)
 	if err != nil {
 		return "", fmt.Errorf("find the latest conversation in %s: %w", s.path, err)

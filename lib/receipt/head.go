@@ -81,27 +81,41 @@ func openHead(raw []byte, keys []PublicKey) (head, error) {
 	return parseHead(n.Text, n.Sigs[0].Name)
 }
 
-// writeHead replaces the head. It is atomic; it is synced only if asked for, since a head that a power cut takes back is
-// behind, and no more. The log is locked.
+// writeHead brings the head up to date; the log is locked, and nobody reads the head without the lock. With sync it is replaced as
+// a whole and synced. Else it is overwritten where it lies, in one write to one sector that is there already: that takes no new
+// block, which a full disk might not have, nor a transaction of the file system, for which the next receipt's sync would wait.
+// A power cut that takes it back leaves a head that is behind, and no more.
 func writeHead(log string, k *Keys, h head, sync bool) error {
 	raw, err := note.Sign(&note.Note{Text: h.text(k.Origin)}, k.signer)
 	if err != nil {
 		return fmt.Errorf("sign the head: %w", err)
 	}
-	if sync {
-		return durable.Replace(headPath(log), raw, 0o600)
+	if !sync {
+		if done, err := overwriteHead(log, raw); done || err != nil {
+			return err
+		}
 	}
-	temp := headPath(log) + ".tmp"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
+	return durable.Replace(headPath(log), raw, 0o600)
+}
+
+const sectorBytes = 512
+
+// overwriteHead does so if what is there is as long: else, when the count gets one more digit, it is for Replace.
+func overwriteHead(log string, raw []byte) (done bool, err error) {
+	if len(raw) > sectorBytes {
+		return false, nil
+	}
+	f, err := os.OpenFile(headPath(log), os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return fmt.Errorf("replace the head: %w", err)
+		return false, nil // Replace says what is wrong, if it is
 	}
-	_, err = f.Write(raw)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(temp, headPath(log))
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(raw)) {
+		return false, f.Close()
 	}
-	if err != nil {
-		return fmt.Errorf("replace the head: %w", err)
+	_, err = f.WriteAt(raw, 0)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return false, fmt.Errorf("overwrite the head: %w", err)
 	}
-	return nil
+	return true, nil
 }

@@ -81,19 +81,44 @@ func openHead(raw []byte, keys []PublicKey) (head, error) {
 	return parseHead(n.Text, n.Sigs[0].Name)
 }
 
-// writeHead brings the head up to date; the log is locked, and nobody reads the head without the lock. With sync it is replaced as
-// a whole and synced. Else it is overwritten where it lies, in one write to one sector that is there already: that takes no new
-// block, which a full disk might not have, nor a transaction of the file system, for which the next receipt's sync would wait.
-// A power cut that takes it back leaves a head that is behind, and no more.
-func writeHead(log string, k *Keys, h head, sync bool) error {
+// signed is a head as it is written, or why it is not.
+type signed struct {
+	note []byte
+	err  error
+}
+
+// signed signs a head.
+func (h head) signed(k *Keys) signed {
 	raw, err := note.Sign(&note.Note{Text: h.text(k.Origin)}, k.signer)
 	if err != nil {
-		return fmt.Errorf("sign the head: %w", err)
+		err = fmt.Errorf("sign the head: %w", err)
 	}
-	if !sync {
-		if done, err := overwriteHead(log, raw); done || err != nil {
-			return err
-		}
+	return signed{raw, err}
+}
+
+// signing signs a head while the caller does something else.
+func (h head) signing(k *Keys) chan signed {
+	c := make(chan signed, 1)
+	go func() { c <- h.signed(k) }()
+	return c
+}
+
+// replaceHead signs and replaces the head as a whole, and syncs it. The log is locked.
+func replaceHead(log string, k *Keys, h head) error {
+	s := h.signed(k)
+	if s.err != nil {
+		return s.err
+	}
+	return durable.Replace(headPath(log), s.note, 0o600)
+}
+
+// writeHead brings the head up to date after an append; the log is locked, and nobody reads the head without the lock. It is
+// overwritten where it lies, in one write to one sector that is there already: that takes no new block, which a full disk might
+// not have, and no transaction of the file system, for which the sync of the next receipt would wait. It is not synced: a power
+// cut that takes it back leaves a head that is behind, and no more.
+func writeHead(log string, raw []byte) error {
+	if done, err := overwriteHead(log, raw); done || err != nil {
+		return err
 	}
 	return durable.Replace(headPath(log), raw, 0o600)
 }

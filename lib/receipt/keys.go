@@ -113,7 +113,7 @@ func createKeys(dir, log string) error {
 	if err := os.MkdirAll(sideDir(log), 0o700); err != nil {
 		return err
 	}
-	if err := writeHead(log, k, head{count: rep.Count, hash: rep.LastHash}, true); err != nil {
+	if err := replaceHead(log, k, head{count: rep.Count, hash: rep.LastHash}); err != nil {
 		return err
 	}
 	return k.save(dir)

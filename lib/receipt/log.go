@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"clawsh/lib/durable"
@@ -38,6 +37,8 @@ type Log struct {
 	keys *Keys
 	seen os.FileInfo // of the file of keys
 	now  head        // after our last append, or as found
+	end  int64       // where the receipt that now names ends in the log, if we appended it; else 0
+	sign chan signed // the head of our last append, while it is synced; nil if nothing signs it
 }
 
 // OpenLog opens the log at path, and creates it (0600) if it is missing. There must be keys.
@@ -95,10 +96,16 @@ func (l *Log) Append(res record.ToolResult) (Receipt, error) {
 		}
 		return l.next(e, &r)
 	})
+	return r, l.finish(err)
+}
+
+// finish ends an append that came as far as err tells.
+func (l *Log) finish(err error) error {
 	if err != nil {
-		return r, err
+		l.end = 0 // whatever next had in mind, the log has to be read again
+		return err
 	}
-	return r, l.writeHead()
+	return l.writeHead()
 }
 
 func expired(at string, now time.Time) bool {
@@ -121,173 +128,14 @@ func (l *Log) next(e *durable.End, r *Receipt) ([]byte, error) {
 			return nil, err
 		}
 	}
-	l.now = head{l.now.count + 1, r.ReceiptHash}
-	return raw, nil
-}
-
-// settle brings the log into the state that an append ends in, and finds its end. After our own append nothing is to do.
-func (l *Log) settle(e *durable.End) error {
-	if err := l.loadKeys(); err != nil {
-		return err
-	}
-	if e.Ours {
-		return nil
-	}
-	if err := l.endRotation(e); err != nil {
-		return err
-	}
-	last, err := l.lastLine(e)
-	if err != nil {
-		return err
-	}
-	return l.agree(e, last)
-}
-
-// endRotation cuts a log that was copied to a part by a process that died before it cut it.
-func (l *Log) endRotation(e *durable.End) error {
-	parts, err := countParts(l.path)
-	if err != nil || parts == 0 || e.Size == 0 {
-		return err
-	}
-	same, err := sameFile(partPath(l.path, parts-1), e, e.Size)
-	if err != nil || !same {
-		return err
-	}
-	return e.Cut(0)
-}
-
-// lastLine is the last receipt's line: in the log or, if that is empty, in the last part. What is left of one that was being
-// written is moved away.
-func (l *Log) lastLine(e *durable.End) ([]byte, error) {
+	l.now, l.end, l.sign = head{l.now.count + 1, r.ReceiptHash}, e.Size+int64(len(raw))+1, nil
 	if e.Torn {
-		tail, err := l.tail(e)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := Parse(tail); err == nil {
-			return tail, nil // whole but for its newline, which is written before the next
-		}
-		if !torn(tail) {
-			return nil, fmt.Errorf("%w: its last line is no receipt, nor the beginning of one: run claw-receipt verify", ErrTampered)
-		}
-		aside := filepath.Join(sideDir(l.path), "torn-"+time.Now().UTC().Format("20060102T150405.000000000Z"))
-		if err := durable.Replace(aside, tail, 0o600); err != nil {
-			return nil, err
-		}
-		if err := e.Cut(e.Size - int64(len(tail))); err != nil {
-			return nil, err
-		}
+		l.end++ // the newline that is written before it
 	}
-	if e.Size > 0 {
-		return bytes.Clone(e.Last), nil
+	if e.Ours { // else others append too, and it is likely that one of them replaces the head by a later one
+		l.sign = l.now.signing(l.keys)
 	}
-	parts, err := countParts(l.path)
-	if err != nil || parts == 0 {
-		return nil, err
-	}
-	f, err := openPart(partPath(l.path, parts-1))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return lastOf(f)
-}
-
-// tail is what stands behind the last newline.
-func (l *Log) tail(e *durable.End) ([]byte, error) {
-	n := min(e.Size, maxLineBytes)
-	buf := make([]byte, n)
-	if _, err := e.ReadAt(buf, e.Size-n); err != nil && err != io.EOF {
-		return nil, fmt.Errorf("read the end of %s: %w", l.path, err)
-	}
-	return buf[bytes.LastIndexByte(buf, '\n')+1:], nil
-}
-
-// lastOf is the last line of a file of whole lines.
-func lastOf(f *os.File) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	n := min(info.Size(), 2*maxLineBytes)
-	buf := make([]byte, n)
-	if _, err := f.ReadAt(buf, info.Size()-n); err != nil && err != io.EOF {
-		return nil, err
-	}
-	buf = bytes.TrimSuffix(buf, []byte{'\n'})
-	return buf[bytes.LastIndexByte(buf, '\n')+1:], nil
-}
-
-// agree holds the end of the log against the head, and counts the receipts behind it.
-func (l *Log) agree(e *durable.End, last []byte) error {
-	raw, err := readHead(l.path)
-	if err != nil {
-		return err
-	}
-	if raw == nil {
-		return fmt.Errorf("%w: it has no head, so its end may be missing: run claw-receipt verify, and claw-receipt keys --accept if all is well", ErrTampered)
-	}
-	h, err := openHead(raw, l.keys.Public)
-	if err != nil {
-		return fmt.Errorf("%w: the head is not good: %w", ErrTampered, err)
-	}
-	if last == nil && h.count == 0 {
-		l.now = h
-		return nil
-	}
-	if r, err := Parse(last); err == nil && r.ReceiptHash == h.hash {
-		l.now = h
-		return nil
-	}
-	if now, ok := l.follow(e, h); ok {
-		l.now = now
-		return nil
-	}
-	src, err := open(l.path, false)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	rep, err := Verify(src, Trust{Keys: l.keys})
-	if err != nil {
-		return err
-	}
-	if !rep.Valid {
-		return fmt.Errorf("%w: receipt %d: %s: run claw-receipt verify", ErrTampered, rep.FirstBad, rep.Reason)
-	}
-	l.now = head{rep.Count, rep.LastHash}
-	return nil
-}
-
-// follow goes from the receipt that the head names to the last, if it is near: other processes append, and their heads are on
-// their way.
-func (l *Log) follow(e *durable.End, h head) (head, bool) {
-	n := min(e.Size, 32<<10)
-	buf := make([]byte, n)
-	if _, err := e.ReadAt(buf, e.Size-n); err != nil && err != io.EOF {
-		return head{}, false
-	}
-	v := &verifier{trust: Trust{Keys: l.keys}}
-	if v.prepare(nil) != nil {
-		return head{}, false
-	}
-	found := h.count == 0 && n == e.Size
-	if found {
-		copy(v.last[:], Genesis)
-	}
-	for raw := range bytes.SplitSeq(bytes.TrimSuffix(buf, []byte{'\n'}), []byte{'\n'}) {
-		if found {
-			if v.report.Count++; v.receipt(raw) != nil || v.macBad > 0 {
-				return head{}, false
-			}
-			continue
-		}
-		if x, err := Parse(raw); err == nil && x.ReceiptHash == h.hash {
-			found, v.report.Count = true, h.count
-			copy(v.last[:], h.hash)
-		}
-	}
-	return head{v.report.Count, string(v.last[:])}, found
+	return raw, nil
 }
 
 // rotate makes a part of what is in the log, and empties it. The log is locked.
@@ -320,19 +168,34 @@ func (l *Log) rotate(e *durable.End) error {
 
 // writeHead brings the head up to date, unless another process has gone further.
 func (l *Log) writeHead() error {
-	mine := l.now
 	return l.log.Locked(func(e *durable.End) error {
 		if !e.Ours {
-			raw, err := readHead(l.path)
-			if err != nil {
-				return err
-			}
-			if h, err := openHead(raw, l.keys.Public); err == nil && h.count >= mine.count {
-				return nil
+			if h, ok := l.unverifiedHead(); ok && h.count >= l.now.count {
+				return nil // if nobody with the key wrote it, who comes next finds that
 			}
 		}
-		return writeHead(l.path, l.keys, mine, false)
+		var s signed
+		if l.sign != nil {
+			s = <-l.sign
+		} else {
+			s = l.now.signed(l.keys)
+		}
+		if s.err != nil {
+			return s.err
+		}
+		return writeHead(l.path, s.note)
 	})
+}
+
+// unverifiedHead is what the head says, whoever wrote it.
+func (l *Log) unverifiedHead() (head, bool) {
+	raw, err := readHead(l.path)
+	if err != nil {
+		return head{}, false
+	}
+	text, _, _ := bytes.Cut(raw, []byte("\n\n"))
+	h, err := parseHead(string(text)+"\n", l.keys.Origin)
+	return h, err == nil
 }
 
 // has tells whether there is a receipt with this id. The log is locked.
@@ -367,7 +230,7 @@ func Accept(path string, o Options) (Report, error) {
 		if rep, err = Verify(src, Trust{Keys: l.keys, Require: LevelMac}); err != nil || !rep.Valid {
 			return err
 		}
-		return writeHead(path, l.keys, head{rep.Count, rep.LastHash}, true)
+		return replaceHead(path, l.keys, head{rep.Count, rep.LastHash})
 	})
 	return rep, err
 }

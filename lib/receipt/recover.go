@@ -130,10 +130,7 @@ func (l *Log) interrupted(id string, d decision, from int64) (Receipt, error) {
 		}
 		return l.next(e, &r)
 	})
-	if err != nil {
-		return r, err
-	}
-	return r, l.writeHead()
+	return r, l.finish(err)
 }
 
 // strike removes the decisions whose calls have a receipt.

@@ -29,7 +29,7 @@ type Options struct {
 //	rotate: cut          an empty log behind its parts
 //	write                the beginning of a receipt, which the next append moves away; or all of it, not yet acknowledged
 //	unlock, sync         a receipt that the head does not count: the next append counts it
-//	lock, replace head   the whole
+//	lock, write head     the whole
 type Log struct {
 	path string
 	o    Options

@@ -6,9 +6,10 @@ import (
 )
 
 func BenchmarkVerify(b *testing.B) {
-	_, o, lines := chain(b, 100)
+	_, o, lines := chain(b, 2000)
 	k := keysOf(b, o)
 	log := bytes.Join(lines, nil)
+	b.ReportAllocs()
 	b.SetBytes(int64(len(log)))
 	for b.Loop() {
 		if rep, err := Verify(bytes.NewReader(log), Trust{Keys: k, Require: LevelMac}); err != nil || !rep.Valid {

@@ -192,15 +192,34 @@ func torn(raw []byte) bool {
 	return len(raw) == 0
 }
 
-// isPlain tells whether a value is as ascii makes them.
-func isPlain(value []byte) bool {
-	for _, c := range value {
+// What a byte is not. A table has no branches that are guessed wrongly: half of the time of Verify went into these.
+const (
+	notPlain = 1 << iota
+	notHex
+)
+
+var classes = func() (out [256]byte) {
+	for c := range out {
 		if c < ' ' || c > '~' || c == '\\' || c == '{' || c == '}' {
-			return false
+			out[c] |= notPlain
+		}
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			out[c] |= notHex
 		}
 	}
-	return true
+	return out
+}()
+
+// class is what some byte of a text is not.
+func class(text []byte) (all byte) {
+	for _, c := range text {
+		all |= classes[c]
+	}
+	return all
 }
+
+// isPlain tells whether a value is as ascii makes them.
+func isPlain(value []byte) bool { return class(value)&notPlain == 0 }
 
 func isID(b []byte) bool {
 	return len(b) > len(idPrefix) && string(b[:len(idPrefix)]) == idPrefix && bytes.IndexByte(b, ' ') < 0
@@ -240,14 +259,7 @@ func isTime(b []byte) bool {
 		string(b[5:7]) > "00" && string(b[8:10]) > "00"
 }
 
-func isHash(b []byte) bool {
-	for _, c := range b {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return len(b) == 64
-}
+func isHash(b []byte) bool { return len(b) == 64 && class(b)&notHex == 0 }
 
 // maxText bounds a text that comes from outside: the name of a tool is the model's choice.
 const maxText = 200

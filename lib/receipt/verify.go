@@ -220,7 +220,7 @@ func (v *verifier) mac(l *line) {
 		return
 	}
 	for i, m := range v.macs {
-		if sumsTo(m, l[fHash], l[fMac]) {
+		if v.sumsTo(m, l[fHash], l[fMac]) {
 			v.macs = v.macs[i:]
 			return
 		}
@@ -228,13 +228,14 @@ func (v *verifier) mac(l *line) {
 	v.macBad, v.macReason = n, "its mac is not by the key of this log"
 }
 
-func sumsTo(m hash.Hash, receiptHash, want []byte) bool {
-	var sum [sha256.Size]byte
-	var text [64]byte
+// sumsTo tells whether a mac is that of a receipt's hash.
+func (v *verifier) sumsTo(m hash.Hash, receiptHash, want []byte) bool {
+	v.buf = append(append(v.buf[:0], macDomain...), receiptHash...)
 	m.Reset()
-	io.WriteString(m, macDomain)
-	m.Write(receiptHash)
-	hex.Encode(text[:], m.Sum(sum[:0]))
+	m.Write(v.buf)
+	v.buf = m.Sum(v.buf[:0])
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], v.buf)
 	return hmac.Equal(text[:], want)
 }
 

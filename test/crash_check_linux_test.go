@@ -132,7 +132,7 @@ func (c *crash) recovered() {
 		}
 		time.Sleep(250 * time.Millisecond)
 	}
-	c.t.Logf("recovered after %v; claw-receipt recover wrote %d receipts, claw-loop the others", time.Since(start).Round(time.Millisecond), written)
+	c.t.Logf("recovered after %v; claw-receipt recover wrote %d receipts", time.Since(start).Round(time.Millisecond), written)
 	before := readReceipts(c.t, c.dir)
 	if d := c.recover(); len(d.Data.Written) != 0 || d.Data.Pending != 0 {
 		c.t.Errorf("a second recover writes: %+v", d)
@@ -155,51 +155,72 @@ func (c *crash) check() {
 		}
 		byID[r.ID] = r
 	}
-	released, decided := map[string]auditEntry{}, map[string]bool{}
 	counts := map[string]int{}
+	released := c.checkReleased(audit, receipts, byID, interrupted, counts)
+	why := map[string]int{}
+	for id, res := range c.seen {
+		if res.Status == "failed" {
+			why[res.Tool+": "+res.Error]++
+		}
+		checkSeen(t, "came out", byID[id], res, interrupted)
+	}
+	remembered := c.checkMemory(byID, interrupted)
+	for id := range released {
+		if r := byID[id]; c.seen[id].ReceiptID == "" && !remembered[id] && r.ResultHash != interrupted {
+			counts["receipt written, result lost"]++
+		}
+	}
+	c.checkFiles(released, byID, interrupted)
+	t.Logf("failed calls that came out: %v", why)
+	t.Logf("%d calls released: %v; %d results came out, %d are remembered; %d receipts", len(released), counts, len(c.seen), len(remembered), len(receipts))
+	if counts["interrupted"] == 0 || counts["allowed"] == 0 {
+		t.Error("the kills have hit no call, or let none through: nothing was proven")
+	}
+}
+
+// checkReleased holds what the gate has decided against the receipts, and returns the released calls by the id of their receipt.
+func (c *crash) checkReleased(audit []auditEntry, receipts []receipt.Receipt, byID map[string]receipt.Receipt, interrupted string, counts map[string]int) map[string]auditEntry {
+	released, decided, denied := map[string]auditEntry{}, map[string]bool{}, map[string]int{}
 	for _, a := range audit {
 		decided[a.CallID] = true
 		if a.Decision != "allow" {
+			denied[a.Tool+a.ArgsHash]++
 			continue
 		}
 		released[a.receiptID()] = a
 		r, ok := byID[a.receiptID()]
 		if !ok {
-			t.Errorf("call %s was released and has no receipt %s", a.CallID, a.receiptID())
+			c.t.Errorf("call %s was released and has no receipt %s", a.CallID, a.receiptID())
 			continue
 		}
 		how := r.Status
 		if r.ResultHash == interrupted {
 			how = "interrupted"
 			if r.Status != "failed" {
-				t.Errorf("%s: interrupted, and %s", r.ID, r.Status)
+				c.t.Errorf("%s: interrupted, and %s", r.ID, r.Status)
 			}
 		}
 		counts[how]++
 		if r.Tool != a.Tool || r.ArgsHash != a.ArgsHash {
-			t.Errorf("%s is not about its call: %+v, %+v", r.ID, r, a)
+			c.t.Errorf("%s is not about its call: %+v, %+v", r.ID, r, a)
 		}
 		c.checkFed(a, r)
 	}
 	for _, r := range receipts {
-		if _, ok := released[r.ID]; !ok && r.Status != "denied" {
-			t.Errorf("%s says %s, and the gate has released no such call", r.ID, r.Status)
+		if _, ok := released[r.ID]; ok {
+			continue
 		}
+		if counts["denied by the gate"]++; r.Status != "denied" || denied[r.Tool+r.ArgsHash] == 0 {
+			c.t.Errorf("%s: the gate has decided about no such call: %+v", r.ID, r)
+		}
+		denied[r.Tool+r.ArgsHash]--
 	}
-	for id, res := range c.seen {
-		checkSeen(t, "came out", byID[id], res, interrupted)
-	}
-	remembered := c.checkMemory(byID, interrupted)
-	c.checkFiles(released, byID, interrupted)
 	for id := range c.fed {
 		if !decided[id] {
 			counts["never decided"]++
 		}
 	}
-	t.Logf("%d calls released: %v; %d results came out, %d are remembered; %d receipts", len(released), counts, len(c.seen), remembered, len(receipts))
-	if counts["interrupted"] == 0 || counts["allowed"] == 0 {
-		t.Error("the kills have hit no call, or let none through: nothing was proven")
-	}
+	return released
 }
 
 // checkFed holds a receipt against the call that the test sent.
@@ -232,7 +253,8 @@ func checkSeen(t *testing.T, where string, r receipt.Receipt, res record.ToolRes
 }
 
 // checkMemory holds what the memory has of results against the receipts.
-func (c *crash) checkMemory(byID map[string]receipt.Receipt, interrupted string) (n int) {
+func (c *crash) checkMemory(byID map[string]receipt.Receipt, interrupted string) map[string]bool {
+	all := map[string]bool{}
 	for line := range strings.Lines(c.must("claw-mem", "export")) {
 		var res record.ToolResult
 		if err := record.DecodeOpen([]byte(line), &res); err != nil {
@@ -240,10 +262,10 @@ func (c *crash) checkMemory(byID map[string]receipt.Receipt, interrupted string)
 		}
 		if res.Kind == record.KindToolResult {
 			checkSeen(c.t, "is remembered", byID[res.ReceiptID], res, interrupted)
-			n++
+			all[res.ReceiptID] = true
 		}
 	}
-	return n
+	return all
 }
 
 // checkFiles holds what the calls have done against what the receipts say.

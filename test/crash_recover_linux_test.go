@@ -165,19 +165,10 @@ func readWhole(c *crash) (ids []string) {
 	return ids
 }
 
-// Several that recover at once, and a damaged audit log, by the commands that people run.
+// Several that recover at once write one receipt a call, whatever else stands in the audit log.
 func TestCrashRecoverAtOnce(t *testing.T) {
 	c := newCrash(t)
-	c.decisions(0, 40)
-	audit := filepath.Join(c.dir, "audit.jsonl")
-	f, err := os.OpenFile(audit, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintf(f, "\x00garbage\n[1,2]\n{\"kind\":\"audit\",\"decision\":\"allow\"}\n{\"pad\":%q}\n", strings.Repeat("x", 200<<10))
-	c.decisions(40, 40)
-	f.WriteString(`{"v":1,"kind":"audit","id":"audit-01a1fd37-7cc0-7eb4-8bb9-00000000ffff","decision":"allow"`) // torn
-	f.Close()
+	c.damaged()
 	sum, mu := 0, sync.Mutex{}
 	var w sync.WaitGroup
 	for range 6 {
@@ -193,21 +184,44 @@ func TestCrashRecoverAtOnce(t *testing.T) {
 		t.Errorf("%d receipts were written", sum)
 	}
 	c.one(80)
-	note := filepath.Join(c.dir, "tool_receipts.log.d", "recovered")
-	away := audit + ".away"
-	for _, spoil := range []func() error{
-		func() error { return os.Remove(note) },
-		func() error { return os.WriteFile(note, []byte("\xff{]"), 0o600) },
-		func() error { return os.WriteFile(note, []byte(`{"audit_bytes":0,"receipts_bytes":99999}`), 0o600) },
-		func() error { return os.Rename(audit, away) },
-		func() error { c.decisions(3, 2); return nil },
-		func() error { return os.Rename(away, audit) },
+}
+
+// damaged makes an audit log of 80 calls, with lines among them that are none, and an end that is torn.
+func (c *crash) damaged() {
+	c.t.Helper()
+	c.decisions(0, 40)
+	f, err := os.OpenFile(filepath.Join(c.dir, "audit.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer f.Close()
+	fmt.Fprintf(f, "\x00garbage\n[1,2]\n{\"kind\":\"audit\",\"decision\":\"allow\"}\n{\"pad\":%q}\n", strings.Repeat("x", 200<<10))
+	c.decisions(40, 40)
+	fmt.Fprint(f, `{"v":1,"kind":"audit","id":"audit-01a1fd37-7cc0-7eb4-8bb9-00000000ffff","decision":"allow"`)
+}
+
+// Whatever becomes of the note of how far was looked, and of the audit log, no call gets a second receipt.
+func TestCrashRecoverTrustsNoNote(t *testing.T) {
+	c := newCrash(t)
+	c.damaged()
+	if d := c.recover(); len(d.Data.Written) != 80 {
+		t.Fatalf("%d receipts were written", len(d.Data.Written))
+	}
+	note, audit := filepath.Join(c.dir, "tool_receipts.log.d", "recovered"), filepath.Join(c.dir, "audit.jsonl")
+	for name, spoil := range map[string][]func() error{
+		"gone":     {func() error { return os.Remove(note) }},
+		"nonsense": {func() error { return os.WriteFile(note, []byte("\xff{]"), 0o600) }},
+		"too far":  {func() error { return os.WriteFile(note, []byte(`{"audit_bytes":0,"receipts_bytes":99999}`), 0o600) }},
+		"audit log away, a shorter one in its place, and back": {func() error { return os.Rename(audit, audit+".away") },
+			func() error { c.decisions(3, 2); return nil }, func() error { return os.Rename(audit+".away", audit) }},
 	} {
-		if err := spoil(); err != nil {
-			t.Fatal(err)
-		}
-		if d := c.recover(); len(d.Data.Written) != 0 || d.Data.Pending != 0 {
-			t.Errorf("it writes again: %+v", d)
+		for i, step := range spoil {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+			if d := c.recover(); len(d.Data.Written) != 0 || d.Data.Pending != 0 {
+				t.Errorf("%s, step %d: it writes again: %+v", name, i, d)
+			}
 		}
 	}
 	c.one(80)

@@ -109,6 +109,44 @@ func TestCrashRecoverLeavesRunningCalls(t *testing.T) {
 	}
 }
 
+// A program that was killed with the broker was run, and its receipt does not say that it could not be.
+func TestCrashKilledBrokerDoesNotLie(t *testing.T) {
+	c := newCrash(t)
+	h := c.startChain(0, true)
+	if h == nil {
+		return
+	}
+	defer h.end()
+	began := filepath.Join(c.home, "clawsh-workspace", "began")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(began), "go.sh"), []byte("touch began; sleep 20\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const call = `{"v":1,"kind":"tool_call","id":"call-%d","conversation_id":"conv-1","turn_id":"turn-1","tool":"shell","args":{"command":"sh go.sh"}}` + "\n"
+	fmt.Fprintf(h.in, call, 1)
+	for end := time.Now().Add(patient); !there(began); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			said, _ := os.ReadFile(h.said)
+			t.Fatalf("the call does not begin: %s", said)
+		}
+	}
+	syscall.Kill(brokerOf(h.stages[1].Process.Pid), syscall.SIGKILL)
+	fmt.Fprintf(h.in, call, 2) // and this one was not
+	if !h.wait() || !h.wait() {
+		t.Fatal("no results")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, res := range c.seen {
+		code, text := 137, "what it has done is unknown"
+		if res.ID == "call-2" {
+			code, text = 126, "the part of claw-exec that starts programs has ended"
+		}
+		if res.Status != "failed" || res.Metadata.ExitCode == nil || *res.Metadata.ExitCode != code || !strings.Contains(res.Output, text) {
+			t.Errorf("%s: %s, %q, %q, want exit status %d", res.ID, res.Status, res.Output, res.Error, code)
+		}
+	}
+}
+
 func there(file string) bool { _, err := os.Stat(file); return err == nil }
 
 // claw-receipt recover is killed while it writes, again and again, alone and several at once; in the end each call has one receipt.

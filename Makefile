@@ -7,7 +7,7 @@ FLAGS   := -trimpath -ldflags=-s\ -w
 PROGRAMS := clawsh claw-llm claw-gate claw-exec claw-receipt claw-mem claw-loop
 FUZZTIME ?= 10s
 
-.PHONY: all build test race lint bench fuzz install clean demo score
+.PHONY: all build test race lint soak bench fuzz install clean demo score
 
 all: build
 
@@ -20,6 +20,9 @@ test: ## all tests, over the real binaries
 
 race: ## the same with the race detector, which needs a C compiler
 	CGO_ENABLED=1 $(GO) test -race ./lib/...
+
+soak: ## processes are killed in the middle of calls, hundreds of them; make test does fewer
+	CLAWSH_SOAK=1 $(GO) test ./test -count=1 -run 'Crash|Soak' -v -timeout 60m
 
 lint: ## gofmt, vet on Linux and macOS, staticcheck
 	@test -z "$$(gofmt -l cmd lib test docs)" || { gofmt -l cmd lib test docs; exit 1; }

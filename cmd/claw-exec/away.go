@@ -110,9 +110,12 @@ func (b *client) do(ctx context.Context, a ask, files ...*os.File) (answer, erro
 	}
 }
 
+// errLost: the broker was asked, and has ended without an answer.
+var errLost = errors.New("the part of claw-exec that runs it has ended, and what it has done is unknown")
+
 func (b *client) reply(r answer, ok bool) (answer, error) {
 	if !ok {
-		return answer{}, b.gone
+		return answer{}, errLost
 	}
 	return r, nil
 }
@@ -141,6 +144,9 @@ func (b *client) launch(ctx context.Context, l tool.Launch) (tool.Launched, erro
 	r, err := b.do(ctx, ask{Program: &sandbox.Program{Argv: l.Argv, Dir: l.Dir, Env: l.Env}, Adapt: sandbox.Adapt{Home: l.Home, Layout: l.Ask.Layout,
 		Limits: sandbox.Limits{MemoryBytes: l.Ask.MemoryBytes, Processes: l.Ask.Processes, CPUS: l.Ask.CPUSeconds}}}, s.files[:]...)
 	s.finish()
+	if errors.Is(err, errLost) { // it was killed as well: it may not be said that it could not be run
+		return tool.Launched{Code: 128 + int(syscall.SIGKILL), Killed: err.Error()}, nil
+	}
 	if err != nil {
 		return tool.Launched{}, err
 	}

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"clawsh/lib/durable"
@@ -47,55 +49,114 @@ type decision struct {
 }
 
 // Recover writes a failed receipt, "interrupted, outcome unknown", for every call that the gate has allowed, that is over, and
-// that has none: a process died before it was written. What was settled before is remembered beside the log and not read again.
+// that has none: a process died before it was written. What was settled before is remembered beside the log and not read again;
+// but none is written without a look at the whole log. A line of which no receipt can be made is an error, after the others.
 func (l *Log) Recover(o RecoverOptions) (Recovery, error) {
 	r := Recovery{Written: []Receipt{}}
-	from := l.settled()
 	size, err := l.total()
 	if err != nil {
 		return r, err
 	}
-	open, audit, err := decisions(o.Audit, from.Audit)
-	if errors.Is(err, errShrunk) { // somebody has put another log in its place
-		from = settled{}
-		open, audit, err = decisions(o.Audit, 0)
-	}
-	if err != nil || len(open) == 0 && audit == from.Audit {
+	left, from, err := l.unsettled(o.Audit, size)
+	if err != nil || left == nil {
 		return r, err
 	}
-	if from.Receipts > size {
-		from.Receipts = 0
-	}
-	if err := l.strike(open, from.Receipts); err != nil {
-		return r, err
-	}
-	for id, d := range open {
-		expires, err := time.Parse(time.RFC3339, d.ExpiresAt)
-		wait := o.Patience
-		if o.Quiet {
-			wait = 0
-		}
-		if err == nil && o.Now.Before(expires.Add(wait)) {
+	over := map[string]decision{}
+	for id, d := range left {
+		if o.over(d) {
+			over[id] = d
+		} else {
 			r.Pending++
-			continue
 		}
-		x, err := l.interrupted(id, d, from.Receipts)
-		if errors.Is(err, ErrExists) {
-			continue
-		}
-		if err != nil {
-			return r, fmt.Errorf("write the receipt of an interrupted call: %w", err)
-		}
-		r.Written = append(r.Written, x)
 	}
-	if r.Pending == 0 {
-		err = l.remember(settled{Audit: audit, Receipts: size})
+	if len(over) > 0 && from.Receipts > 0 { // the note says that these have none: it may be wrong
+		if err := l.strike(over, 0); err != nil {
+			return r, err
+		}
 	}
-	return r, err
+	var failed []error
+	for _, id := range slices.Sorted(maps.Keys(over)) {
+		x, err := l.interrupted(id, over, size)
+		if err == nil {
+			r.Written = append(r.Written, x)
+		} else if !errors.Is(err, ErrExists) {
+			failed = append(failed, fmt.Errorf("write the receipt of an interrupted call: %w", err))
+		}
+	}
+	if r.Pending > 0 || failed != nil {
+		return r, errors.Join(failed...)
+	}
+	return r, l.remember(settled{Audit: from.Audit, Mark: from.Mark, Receipts: size})
 }
 
-// interrupted writes one receipt, unless it has come meanwhile.
-func (l *Log) interrupted(id string, d decision, from int64) (Receipt, error) {
+// unsettled are the calls that were allowed and have no receipt, nil if nothing has changed since all was settled; and the places
+// up to which both logs need not be read again, once these are settled: that of the receipts is where reading began.
+func (l *Log) unsettled(audit string, size int64) (map[string]decision, settled, error) {
+	note := l.settled()
+	f, err := openPart(audit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, note, nil
+	}
+	if err != nil {
+		return nil, note, fmt.Errorf("read the audit log: %w", err)
+	}
+	defer f.Close()
+	from := note
+	if mark, err := markOf(f, from.Audit); err != nil || mark != from.Mark || from.Receipts > size {
+		from = settled{} // it is not about these logs
+	}
+	left, end, err := decisions(f, from.Audit)
+	if err != nil || len(left) == 0 && end == note.Audit && from == note {
+		return nil, note, err
+	}
+	if err := l.strike(left, from.Receipts); err != nil {
+		return nil, note, err
+	}
+	from.Audit = end
+	from.Mark, err = markOf(f, end)
+	return left, from, err
+}
+
+// over tells whether nothing can become of a call any more.
+func (o RecoverOptions) over(d decision) bool {
+	wait := o.Patience
+	if o.Quiet {
+		wait = 0
+	}
+	expires, err := time.Parse(time.RFC3339, d.ExpiresAt)
+	return err != nil || !o.Now.Before(expires.Add(wait))
+}
+
+// interrupted writes the receipt of one of the calls that are left, unless it has come meanwhile, behind a place of the log.
+func (l *Log) interrupted(id string, left map[string]decision, from int64) (Receipt, error) {
+	d, ok := left[id]
+	if !ok {
+		return Receipt{}, ErrExists
+	}
+	r, err := receiptOf(id, d)
+	if err != nil {
+		return r, fmt.Errorf("line %s of the audit log: %w", d.ID, err)
+	}
+	err = l.log.AppendNext(true, func(e *durable.End) ([]byte, error) {
+		ours := e.Ours
+		if err := l.settle(e); err != nil {
+			return nil, err
+		}
+		if !ours { // others may have written the receipt of any call
+			if err := l.strikeLocked(left, from); err != nil {
+				return nil, err
+			}
+		}
+		if _, ok := left[id]; !ok {
+			return nil, ErrExists
+		}
+		return l.next(e, &r)
+	})
+	return r, l.finish(err)
+}
+
+// receiptOf says of a call that nobody can say what became of it.
+func receiptOf(id string, d decision) (Receipt, error) {
 	args := d.ArgsHash
 	if args == "" {
 		args = d.ArgsSHA256
@@ -111,26 +172,7 @@ func (l *Log) interrupted(id string, d decision, from int64) (Receipt, error) {
 	r := Receipt{ID: id, Timestamp: record.Now(), ConversationID: ascii(d.ConversationID), Tool: ascii(d.Tool), ArgsHash: args, ResultHash: result,
 		Status: record.StatusFailed, Risk: risk, PreviousHash: Genesis, ReceiptHash: Genesis}
 	line := lineOf(r)
-	if err := line.check(); err != nil {
-		return r, fmt.Errorf("line %s of the audit log: %w", d.ID, err)
-	}
-	err = l.log.AppendNext(true, func(e *durable.End) ([]byte, error) {
-		ours := e.Ours
-		if err := l.settle(e); err != nil {
-			return nil, err
-		}
-		if !ours {
-			left := map[string]decision{id: d}
-			if err := l.strikeLocked(left, from); err != nil {
-				return nil, err
-			}
-			if len(left) == 0 {
-				return nil, ErrExists
-			}
-		}
-		return l.next(e, &r)
-	})
-	return r, l.finish(err)
+	return r, line.check()
 }
 
 // strike removes the decisions whose calls have a receipt.
@@ -187,25 +229,12 @@ func (l *Log) total() (size int64, err error) {
 	return size, err
 }
 
-var errShrunk = errors.New("the audit log is shorter than before")
-
 // decisions are the calls that were allowed behind a place of the audit log, by the id of their receipt, and where it ends.
-func decisions(path string, from int64) (map[string]decision, int64, error) {
+func decisions(f *os.File, from int64) (map[string]decision, int64, error) {
 	open := map[string]decision{}
-	f, err := openPart(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return open, 0, nil
-	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("read the audit log: %w", err)
-	}
-	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, 0, err
-	}
-	if info.Size() < from {
-		return nil, 0, errShrunk
+		return nil, 0, fmt.Errorf("read the audit log: %w", err)
 	}
 	in := bufio.NewReader(io.NewSectionReader(f, from, info.Size()-from))
 	for at := from; ; {
@@ -228,9 +257,20 @@ func decisions(path string, from int64) (map[string]decision, int64, error) {
 }
 
 // settled are places in both logs: every decision before the one has its receipt, and none behind it has one before the other.
+// Mark tells whether it is the same audit log still.
 type settled struct {
-	Audit    int64 `json:"audit_bytes"`
-	Receipts int64 `json:"receipts_bytes"`
+	Audit    int64  `json:"audit_bytes"`
+	Mark     string `json:"audit_mark"`
+	Receipts int64  `json:"receipts_bytes"`
+}
+
+// markOf is a hash of what stands before a place of the audit log: of a line's end, in which there is a nonce.
+func markOf(f io.ReaderAt, at int64) (string, error) {
+	b := make([]byte, min(at, 1<<10))
+	if _, err := f.ReadAt(b, at-int64(len(b))); err != nil {
+		return "", fmt.Errorf("read the audit log: %w", err)
+	}
+	return record.HashBytes(b), nil
 }
 
 func (l *Log) settledPath() string { return filepath.Join(sideDir(l.path), "recovered") }

@@ -1,0 +1,172 @@
+package receipt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// conclude fills in the report.
+func (v *verifier) conclude(chainErr error) {
+	r := &v.report
+	r.LastHash, r.Require = string(v.last[:]), v.trust.require()
+	r.Chain, r.Level = Intact, LevelNone
+	if chainErr != nil {
+		r.Chain = Broken
+		v.problems[rank(LevelChain)] = problem{number: r.Count, reason: chainErr.Error()}
+	}
+	v.concludeMacs()
+	v.concludeHead()
+	v.concludeCheckpoint()
+	for _, level := range Levels {
+		if p := v.against(level); p == nil {
+			r.Level = level
+		}
+	}
+	bad := v.against(r.Require)
+	r.Valid = bad == nil
+	r.Evidence = v.evidence(chainErr != nil)
+	if bad != nil {
+		r.FirstBad, r.Reason = bad.number, bad.reason
+	}
+}
+
+// problem is why a level is not reached. One that is for want of evidence, and not against it, does not stand in the way of a
+// stronger level for somebody who has no key of macs.
+type problem struct {
+	number int // of the first receipt that it is about; 0: of none
+	reason string
+	want   bool
+}
+
+// against is the first problem that stands in the way of a level.
+func (v *verifier) against(level string) *problem {
+	for i := 1; i <= rank(level); i++ {
+		p := &v.problems[i]
+		if p.reason != "" && !(p.want && v.trust.Keys == nil && i < rank(level)) {
+			return p
+		}
+	}
+	return nil
+}
+
+func rank(level string) int { return slices.Index(Levels, level) + 1 }
+
+func (v *verifier) concludeMacs() {
+	r := &v.report
+	switch k := v.trust.Keys; {
+	case k == nil && v.macSeen:
+		r.Macs = NotChecked
+	case k == nil:
+		r.Macs = None
+	case v.macBad > 0:
+		r.Macs = Broken
+	case r.Count < k.Adopted && r.Chain == Intact:
+		v.macBad, v.macReason = r.Count+1, fmt.Sprintf("it is missing: there were %d receipts when the key was made", k.Adopted)
+		r.Macs = Broken
+	default:
+		r.Macs = Valid
+	}
+	switch r.Macs {
+	case Broken:
+		v.problems[rank(LevelMac)] = problem{number: v.macBad, reason: v.macReason}
+	case NotChecked, None:
+		v.problems[rank(LevelMac)] = problem{reason: "there is no key to check macs with", want: true}
+	}
+}
+
+func (v *verifier) concludeHead() {
+	r := &v.report
+	if v.head == nil {
+		if r.Head == "" {
+			r.Head = None
+		}
+		reason := "there is no head: receipts at the end may be missing"
+		if r.Head == NotChecked {
+			reason = "there is no key to check the head with"
+		}
+		v.problems[rank(LevelHead)] = problem{reason: reason, want: true}
+		return
+	}
+	r.HeadCount, r.Head = v.head.count, Disagrees
+	number, reason := 0, ""
+	switch {
+	case v.headBad != "":
+		reason = "the head is not good: " + v.headBad
+	case v.head.count > r.Count:
+		number, reason = r.Count+1, fmt.Sprintf("it is missing: the head counts %d receipts", v.head.count)
+	case v.headHash != v.head.hash:
+		number, reason = v.head.count, "it is not the receipt that the head names"
+	case v.head.count < r.Count && v.trust.Keys == nil:
+		number, reason = v.head.count+1, "the head does not count it, and there is no key to check its mac with"
+	case v.head.count < r.Count:
+		r.Head = Behind
+	default:
+		r.Head = Agrees
+	}
+	v.problems[rank(LevelHead)] = problem{number: number, reason: reason}
+}
+
+func (v *verifier) concludeCheckpoint() {
+	r := &v.report
+	if v.checkpoint == nil {
+		r.Checkpoint = None
+		v.problems[rank(LevelCheckpoint)] = problem{reason: "no checkpoint was given: --against FILE"}
+		return
+	}
+	r.Size, r.Checkpoint = int(v.checkpoint.N), Disagrees
+	number, reason := 0, ""
+	switch {
+	case v.checkpoint.N > int64(r.Count):
+		number, reason = r.Count+1, fmt.Sprintf("it is missing: the checkpoint counts %d receipts", v.checkpoint.N)
+	case v.checkpoint.N > 0 && v.rooted != v.checkpoint.Hash:
+		reason = fmt.Sprintf("the first %d receipts are not those of the checkpoint", v.checkpoint.N)
+	default:
+		r.Checkpoint = Extended
+	}
+	v.problems[rank(LevelCheckpoint)] = problem{number: number, reason: reason}
+}
+
+// evidence says in words how far the finding reaches.
+func (v *verifier) evidence(broken bool) string {
+	r := v.report
+	if broken {
+		if r.Count <= 1 {
+			return "nothing is established"
+		}
+		return fmt.Sprintf("receipts 1 to %d are intact; nothing is established from receipt %d on", r.Count-1, r.Count)
+	}
+	parts := []string{"chain intact"}
+	switch r.Macs {
+	case Valid:
+		parts = append(parts, "macs valid")
+	case Broken:
+		parts = append(parts, fmt.Sprintf("mac wrong at receipt %d: from there on somebody without the key may have written", v.macBad))
+	case NotChecked:
+		parts = append(parts, "macs not checked, for want of the key")
+	case None:
+		parts = append(parts, "no macs: somebody may have rewritten it as a whole")
+	}
+	switch r.Head {
+	case Agrees:
+		parts = append(parts, "head agrees")
+	case Behind:
+		parts = append(parts, fmt.Sprintf("head agrees and is %d behind, as a crash leaves it", r.Count-r.HeadCount))
+	case Disagrees:
+		parts = append(parts, "head disagrees")
+	case NotChecked:
+		parts = append(parts, "head not checked, for want of the key")
+	default:
+		parts = append(parts, "no head: the end of the log is not established")
+	}
+	switch r.Checkpoint {
+	case Extended:
+		parts = append(parts, fmt.Sprintf("it extends the checkpoint of %d", r.Size))
+	case Disagrees:
+		parts = append(parts, fmt.Sprintf("it does not extend the checkpoint of %d", r.Size))
+	}
+	if r.TornTail {
+		parts = append(parts, "the last line is unfinished, as a process leaves it that dies while it writes")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -20,7 +20,8 @@ func export() command.Command {
 	var o memory.ExportOptions
 	return command.Command{Name: "export", Envelope: "memory export", Args: "[CONVERSATION_ID]", Max: 1, Filter: true, Summary: "write what is stored as records, a line each, in their order",
 		Long: `Writes user, response, tool_result, final and summary records as they are stored, the oldest first, and before the first record of a
-conversation one of kind conversation: claw-mem import reads all of it. Providers' payloads and permits are not stored. Times are RFC 3339; since is included, until is not.`,
+conversation one of kind conversation: claw-mem import reads all of it. Providers' payloads and permits are not stored. Times are RFC 3339, days, or
+how long ago, such as 7d; since is included, until is not, but of a day all.`,
 		Example: "claw-mem export | claw-gate check --summary",
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&o.Conversation, "conversation", "", "only the conversation `ID`, as if it were named")
@@ -35,10 +36,8 @@ conversation one of kind conversation: claw-mem import reads all of it. Provider
 				}
 				o.Conversation = c.Args[0]
 			}
-			for _, t := range []*string{&o.Since, &o.Until} {
-				if err := normalTime(t); err != nil {
-					return nil, err
-				}
+			if err := span(&o.Since, &o.Until); err != nil {
+				return nil, err
 			}
 			w := bufio.NewWriter(c.Stdout)
 			err := reading(c, func(_ *config.Config, s *memory.Store) error {
@@ -60,15 +59,12 @@ conversation one of kind conversation: claw-mem import reads all of it. Provider
 		}}
 }
 
-// normalTime brings a time into the form in which times are stored.
-func normalTime(text *string) error {
-	if *text == "" {
-		return nil
-	}
-	t, err := time.Parse(time.RFC3339, *text)
+// span brings the bounds of a span of time into the form in which times are stored.
+func span(since, until *string) error {
+	from, to, err := record.Span(*since, *until, time.Now())
 	if err != nil {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "%q is no time: want RFC 3339, such as 2026-05-12T14:00:00Z", *text)
+		return envelope.Errorf(envelope.ExitUsage, "usage", "%w", err)
 	}
-	*text = t.UTC().Format(record.TimeFormat)
+	*since, *until = from, to
 	return nil
 }

@@ -59,8 +59,8 @@ func usage() command.Command {
 	var o memory.UsageOptions
 	return command.Command{Name: "usage", Envelope: "memory usage", Summary: "show how many tokens were used, and what they cost",
 		Long: `Counts the tokens that providers reported for responses. Costs need prices in the configuration, [[usage.prices]]; a sum over
-responses without a price says so. Times are RFC 3339; since is included, until is not.`,
-		Example: "claw-mem usage --by model --since 2026-05-01T00:00:00Z",
+responses without a price says so. Times are RFC 3339, days, or how long ago, such as 7d; since is included, until is not, but of a day all.`,
+		Example: "claw-mem usage --by model --since 30d",
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&o.By, "by", "day", "count by `KEY`: "+strings.Join(memory.UsageKeys(), ", "))
 			f.StringVar(&o.Conversation, "conversation", "", "only the conversation `ID`")
@@ -72,10 +72,8 @@ responses without a price says so. Times are RFC 3339; since is included, until 
 			if !slices.Contains(memory.UsageKeys(), o.By) {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--by %s: want one of %s", o.By, strings.Join(memory.UsageKeys(), ", "))
 			}
-			for _, t := range []*string{&o.Since, &o.Until} {
-				if err := normalTime(t); err != nil {
-					return nil, err
-				}
+			if err := span(&o.Since, &o.Until); err != nil {
+				return nil, err
 			}
 			r := usageResult{By: o.By, Rows: []usageRow{}}
 			err := reading(c, func(cfg *config.Config, s *memory.Store) error {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -54,7 +55,7 @@ func list() command.Command {
 	var o listOptions
 	return command.Command{Name: "list", Access: looking, Envelope: "receipt list", Summary: "list receipts, the latest last",
 		Long: `A table on a terminal, the last 50; in a pipe, all of them as JSON lines, as they stand in the log. Times are RFC 3339, days, or
-how long ago, such as 24h; since is included, until is not.`,
+how long ago, such as 7d; since is included, until is not, but of a day all.`,
 		Example: "claw-receipt list --status denied --since 24h\nclaw-receipt list | jq -r .tool | sort | uniq -c",
 		Flags: func(f *pflag.FlagSet) {
 			f.IntVar(&o.limit, "limit", 0, "show the last `N` (0: all; on a terminal and in JSON 50)")
@@ -91,7 +92,11 @@ func (o *listOptions) check(c *command.Call) error {
 	if o.table && o.jsonl {
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--table and --jsonl exclude each other")
 	}
-	return errors.Join(normalTime("since", &o.Since), normalTime("until", &o.Until))
+	var err error
+	if o.Since, o.Until, err = record.Span(o.Since, o.Until, time.Now()); err != nil {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "%w", err)
+	}
+	return nil
 }
 
 func (o *listOptions) run(ctx context.Context, c *command.Call) (command.Result, error) {

@@ -6,13 +6,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/receipt"
-	"clawsh/lib/record"
 	"clawsh/lib/terminal"
 )
 
@@ -90,25 +88,6 @@ func missing(cfg *config.Config) error {
 		return envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s, but the gate has decided about calls", cfg.Receipts.Path).
 			WithHint("compare with %s", cfg.AuditPath())
 	}
-	return nil
-}
-
-// normalTime brings a time into the form of receipts: RFC 3339, or how long ago, such as 24h.
-func normalTime(flag string, text *string) error {
-	if *text == "" {
-		return nil
-	}
-	t, err := time.Parse(time.RFC3339, *text)
-	if d, ago := time.ParseDuration(*text); err != nil && ago == nil {
-		t, err = time.Now().Add(-d.Abs()), nil
-	}
-	if err != nil {
-		t, err = time.Parse(time.DateOnly, *text)
-	}
-	if err != nil {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--%s %s: want a time, such as 2026-05-12T14:00:00Z, a day, such as 2026-05-12, or how long ago, such as 24h", flag, terminal.Escape(*text))
-	}
-	*text = t.UTC().Format(record.TimeFormat)
 	return nil
 }
 

@@ -167,7 +167,7 @@ func TestCrashKilledRecover(t *testing.T) {
 		}
 		var w sync.WaitGroup
 		for range 1 + r.IntN(3) {
-			delay := time.Duration(r.Int64N(int64(60 * time.Millisecond)))
+			delay := time.Duration(r.Int64N(int64(20 * time.Millisecond)))
 			cmd := c.command("claw-receipt", "recover")
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

@@ -38,8 +38,13 @@ func (r compactResult) WriteText(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s is too small to compact: it has %d turns that are not in a summary, and the newest is always kept\n", id, r.TurnsKept)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: a summary stands for %d more turns, %d are kept; about %d tokens, before %d\n\n%s\n", id, r.Turns, r.TurnsKept,
-		r.TokensAfter, r.TokensBefore, terminal.Sanitize(r.Content))
+	_, err := fmt.Fprintf(w, "%s: newly in the summary: %d, kept as they are: %d (turns); about %d tokens, before %d\n", id, r.Turns, r.TurnsKept, r.TokensAfter, r.TokensBefore)
+	if err == nil && r.TokensAfter >= r.TokensBefore {
+		_, err = fmt.Fprintln(w, "the summary is no shorter than what it stands for")
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(w, "\n%s\n", terminal.Sanitize(r.Content))
+	}
 	return err
 }
 
@@ -83,6 +88,9 @@ func (o *options) compact(ctx context.Context, c *command.Call, keep int) (comma
 	lo.Starter = siblings
 	if err := o.resume(ctx, siblings, lo, 0); err != nil {
 		return nil, err
+	}
+	if lo.ConversationID == "" {
+		return nil, envelope.Errorf(envelope.ExitError, "not_found", "there is no conversation to compact").WithHint("clawsh session list shows them; --conversation names one")
 	}
 	before := lo.Conversation
 	l := loop.New(*lo)

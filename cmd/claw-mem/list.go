@@ -10,12 +10,14 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
 	"clawsh/lib/terminal"
 )
 
 type listResult struct {
 	Conversations []memory.Conversation `json:"conversations"`
+	More          bool                  `json:"more,omitzero"`
 }
 
 func (l listResult) WriteText(w io.Writer) error {
@@ -30,21 +32,34 @@ func (l listResult) WriteText(w io.Writer) error {
 	if len(l.Conversations) == 0 {
 		fmt.Fprintln(t, "no conversations yet")
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil || !l.More {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "and more: --limit 0 lists all")
+	return err
 }
 
 func list() command.Command {
 	limit, archived := 0, false
 	return command.Command{Name: "list", Envelope: "memory list", Summary: "list conversations, the latest first", Example: "claw-mem list --limit 10",
 		Flags: func(f *pflag.FlagSet) {
-			f.IntVar(&limit, "limit", 50, "show at most `N` (0: all)")
+			f.IntVar(&limit, "limit", 50, "show the latest `N` (0: all)")
 			f.BoolVar(&archived, "archived", false, "those that are archived, instead of the others")
 		},
 		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			if limit < 0 {
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--limit must not be negative")
+			}
 			var l listResult
 			err := reading(c, func(_ *config.Config, s *memory.Store) (err error) {
+				if limit > 0 {
+					limit++ // to see whether there are more
+				}
 				l.Conversations, err = s.Listed(archived, limit)
+				if l.More = limit > 0 && len(l.Conversations) == limit; l.More {
+					l.Conversations = l.Conversations[:limit-1]
+				}
 				return err
 			})
 			if err != nil {

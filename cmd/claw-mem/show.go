@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/conversation"
 	"clawsh/lib/memory"
 	"clawsh/lib/record"
 	"clawsh/lib/terminal"
@@ -22,6 +24,9 @@ func (r showResult) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "%s  agent %s  %s\n", terminal.Escape(r.Conversation.ID), terminal.Escape(r.Conversation.Agent), r.Conversation.StartedAt)
 	for _, e := range r.Entries {
 		if e.Kind == record.KindFinal && e.Content == "" {
+			if why := ending(e); why != "" {
+				fmt.Fprintf(w, "\n%s  %s\n", e.TS, why)
+			}
 			continue // the same as the response before it
 		}
 		who := e.Role
@@ -37,9 +42,31 @@ func (r showResult) WriteText(w io.Writer) error {
 		}
 		for _, c := range e.ToolCalls {
 			fmt.Fprintf(w, "calls %s %s\n", terminal.Escape(c.Name), terminal.Escape(string(c.Args)))
+			if !r.answered(c.ID) {
+				fmt.Fprintf(w, "  no result: %s\n", conversation.Interrupted)
+			}
 		}
 	}
 	return nil
+}
+
+// answered tells whether the result of a call is stored.
+func (r showResult) answered(call string) bool {
+	return slices.ContainsFunc(r.Entries, func(e memory.Entry) bool {
+		return slices.ContainsFunc(e.ToolResults, func(t memory.Result) bool { return t.ID == call })
+	})
+}
+
+// ending is why a turn ended without an answer, empty if it has one.
+func ending(e memory.Entry) string {
+	var final struct {
+		StopReason string `json:"stop_reason"`
+		Error      string `json:"error"`
+	}
+	if record.DecodeOpen(e.Metadata, &final) != nil || final.StopReason == "" || final.StopReason == record.StopFinalText {
+		return ""
+	}
+	return fmt.Sprintf("the turn ended without an answer (%s): %s", terminal.Escape(final.StopReason), terminal.Escape(final.Error))
 }
 
 func show() command.Command {

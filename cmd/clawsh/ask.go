@@ -159,12 +159,26 @@ func misspelt(word string) error {
 	if strings.ContainsAny(word, " \n\t") {
 		return nil
 	}
-	names := []string{"init", "onboard", "config", "provider", "tool", "agent", "memory", "session", "receipt", "policy", "estop", "help", "completion"}
-	if near := command.Nearest(word, names, 1); near != "" && near != word {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q", terminal.Escape(word)).
-			WithHint("did you mean clawsh %s? To send it as a message: clawsh -m %s", near, terminal.Escape(word))
+	firsts, full := []string{"help", "completion"}, map[string][]string{"version": {"--version"}}
+	for _, c := range commands() {
+		words := strings.Fields(c.Name)
+		if len(words) == 0 || c.Hidden {
+			continue
+		}
+		firsts = append(firsts, words[0])
+		if len(words) > 1 && len(words[1]) > 4 { // "run" and "list" are short enough to be meant
+			full[words[1]] = append(full[words[1]], c.Name)
+		}
 	}
-	return nil
+	meant := full[word]
+	if near := command.Nearest(word, firsts, 1); len(meant) == 0 && near != "" && near != word {
+		meant = []string{near}
+	}
+	if len(meant) == 0 {
+		return nil
+	}
+	return envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q", terminal.Escape(word)).
+		WithHint("did you mean clawsh %s? To send it as a message: clawsh -m %s", strings.Join(meant, ", clawsh "), terminal.Escape(word))
 }
 
 // answer runs one turn and prints its answer.

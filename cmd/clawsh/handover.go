@@ -39,6 +39,20 @@ func ofMemory(name, sub, args, summary string) command.Command {
 	return c
 }
 
+// reset puts the latest conversation away, or the one that is named.
+func reset(name string) command.Command {
+	latest := ofMemory(name, "archive --latest", "[CONVERSATION_ID]", "put the latest conversation away, so that the next message begins a new one")
+	named := ofMemory(name, "archive", "", "")
+	c := latest
+	c.Run = func(ctx context.Context, call *command.Call) (command.Result, error) {
+		if slices.ContainsFunc(call.Raw, func(a string) bool { return strings.HasPrefix(a, "conv-") }) {
+			return named.Run(ctx, call)
+		}
+		return latest.Run(ctx, call)
+	}
+	return c
+}
+
 // secretNames are the variables that hold keys; a configuration that cannot be read names none, and the stage says why.
 func secretNames(c *command.Call) []string {
 	p, err := config.Locate(flagValue(c.Raw, "--config"), c.Getenv)

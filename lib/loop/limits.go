@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"strconv"
 
 	"clawsh/lib/conversation"
 	"clawsh/lib/record"
@@ -63,7 +64,7 @@ func (t *turn) limited() bool {
 		t.final.Hint = "add its price to [[usage.prices]] in the configuration"
 	case t.MaxCost > 0 && t.spent.cost >= t.MaxCost:
 		t.final.StopReason = record.StopMaxCost
-		t.final.Error = fmt.Sprintf("no final answer within a cost of %g: %g is spent", t.MaxCost, t.spent.cost)
+		t.final.Error = fmt.Sprintf("no final answer within a cost of %s: %s is spent", amount(t.MaxCost), amount(t.spent.cost))
 		t.final.ErrorCode = "limit.max_cost"
 		t.final.Hint = "raise limits.max_cost, or --max-cost for one turn"
 	default:
@@ -90,3 +91,6 @@ func (t *turn) refuse(calls []record.CallPart) {
 		t.say(record.Message{Role: "tool", ToolCallID: c.ID, IsError: true, Content: conversation.NotRun(t.final.StopReason)})
 	}
 }
+
+// amount writes an amount of money as people do, without an exponent.
+func amount(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -238,7 +238,7 @@ func Accept(path string, o Options) (Report, error) {
 // Close syncs the head, which appends leave to the system, and closes the log.
 func (l *Log) Close() error {
 	var errs []error
-	if f, err := os.Open(headPath(l.path)); err == nil {
+	if f, err := openPart(headPath(l.path)); err == nil {
 		errs = append(errs, f.Sync(), f.Close())
 	}
 	return errors.Join(append(errs, l.log.Close())...)

@@ -1,0 +1,114 @@
+package receipt
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"clawsh/lib/record"
+)
+
+// within fails a test whose call hangs.
+func within(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s hangs", what)
+	}
+}
+
+// TestFilesThatHang: a FIFO in the place of a file beside the log hangs nobody, whether or not somebody holds it open. In the
+// place of the head it is tampering; the other files hold nothing that is needed.
+func TestFilesThatHang(t *testing.T) {
+	for _, name := range []string{"head", "head.tmp", "recovered"} {
+		for _, held := range []bool{false, true} {
+			path, o, _ := chain(t, 2)
+			fifo := filepath.Join(sideDir(path), name)
+			os.Remove(fifo)
+			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if held {
+				f, err := os.OpenFile(fifo, os.O_RDWR, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+			}
+			within(t, name, func() { pass(t, path, o, name != "head") })
+		}
+	}
+}
+
+// pass appends, recovers, closes and opens a log, all of which must work or fail.
+func pass(t *testing.T, path string, o Options, works bool) {
+	l, err := OpenLog(path, o)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	audit := filepath.Join(t.TempDir(), "audit.jsonl")
+	os.WriteFile(audit, []byte(allowedLine(record.NewID(auditPrefix))), 0o600)
+	_, appendErr := l.Append(result(3))
+	_, recoverErr := l.Recover(RecoverOptions{Audit: audit, Quiet: true, Now: time.Now()})
+	l.Close()
+	src, openErr := Open(path)
+	if openErr == nil {
+		src.Close()
+	}
+	for what, err := range map[string]error{"append": appendErr, "recover": recoverErr, "open": openErr} {
+		if (err == nil) != works {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// allowedLine is a line of the audit log about a call whose permit has expired.
+func allowedLine(id string) string {
+	return fmt.Sprintf(`{"v":1,"kind":"audit","id":"%s","conversation_id":"c","tool":"time","args_sha256":"%s","decision":"allow","risk":"low","expires_at":"2020-01-01T00:00:00.000Z"}`+"\n", id, Genesis)
+}
+
+// TestForgedRecovered: whoever can write the file that saves time, and has no key, can have no receipt left out.
+func TestForgedRecovered(t *testing.T) {
+	path, o := home(t)
+	l := openLog(t, path, o)
+	audit := filepath.Join(t.TempDir(), "audit.jsonl")
+	line := allowedLine(record.NewID(auditPrefix))
+	os.WriteFile(audit, []byte(line), 0o600)
+	f, _ := os.Open(audit)
+	defer f.Close()
+	mark, err := markOf(f, int64(len(line)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := record.Encode(settled{Audit: int64(len(line)), Mark: mark})
+	for _, forged := range []string{string(raw), l.keys.Origin + settledLabel + string(raw) + "\n\n— " + l.keys.Origin + " AAAAAAAA\n"} {
+		if err := os.WriteFile(l.settledPath(), []byte(forged), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s := l.settled(); s != (settled{}) {
+			t.Errorf("believed: %s", forged)
+		}
+	}
+	rec, err := l.Recover(RecoverOptions{Audit: audit, Quiet: true, Now: time.Now()})
+	if err != nil || len(rec.Written) != 1 {
+		t.Fatalf("recovered %+v, %v", rec, err)
+	}
+	if s := l.settled(); s.Audit != int64(len(line)) {
+		t.Errorf("its own file is not believed: %+v", s)
+	}
+	head, _ := os.ReadFile(l.settledPath())
+	if err := os.WriteFile(headPath(path), head, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); rep.Valid || !strings.Contains(rep.Reason, "head") {
+		t.Errorf("it is taken for a head: %+v", rep)
+	}
+}

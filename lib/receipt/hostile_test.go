@@ -1,6 +1,8 @@
 package receipt
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -110,5 +112,45 @@ func TestForgedRecovered(t *testing.T) {
 	}
 	if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); rep.Valid || !strings.Contains(rep.Reason, "head") {
 		t.Errorf("it is taken for a head: %+v", rep)
+	}
+}
+
+// TestRotationCutShort: a process that dies between the copy to a part and the cut leaves both, which count once, with or without a
+// newline at the end. What only begins like the part is tampering: it is neither passed over nor cut away.
+func TestRotationCutShort(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		active func(part []byte) []byte
+		valid  bool
+	}{
+		{"the same", func(part []byte) []byte { return part }, true},
+		{"without the last newline", func(part []byte) []byte { return part[:len(part)-1] }, true},
+		{"empty", func([]byte) []byte { return nil }, true},
+		{"as long, and the same at first", func(part []byte) []byte {
+			return bytes.Replace(part, []byte(`"status":"allowed"`), []byte(`"status":"altered"`), -1)
+		}, false},
+		{"without its last line", func(part []byte) []byte { return part[:bytes.LastIndexByte(part[:len(part)-1], '\n')+1] }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path, o, _ := chain(t, 3)
+			part := read(t, path)
+			active := c.active(bytes.Clone(part))
+			if err := errors.Join(os.WriteFile(partPath(path, 0), part, 0o400), os.WriteFile(path, active, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); rep.Valid != c.valid || c.valid && rep.Count != 3 {
+				t.Errorf("%+v", rep)
+			}
+			_, err := openLog(t, path, o).Append(result(4))
+			if (err == nil) != c.valid || err != nil && !errors.Is(err, ErrTampered) {
+				t.Errorf("append: %v", err)
+			}
+			if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); rep.Valid != c.valid || c.valid && rep.Count != 4 {
+				t.Errorf("afterwards: %+v", rep)
+			}
+			if !c.valid && !bytes.Equal(read(t, path), active) {
+				t.Error("what was put there is gone")
+			}
+		})
 	}
 }

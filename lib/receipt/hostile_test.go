@@ -154,3 +154,64 @@ func TestRotationCutShort(t *testing.T) {
 		})
 	}
 }
+
+// TestOneReceiptForOneDecision: a result that comes twice, and one whose verdict is made up with the id of another call's decision
+// and a permit that is good for ever, do not get a receipt with an id that there is.
+func TestOneReceiptForOneDecision(t *testing.T) {
+	for _, between := range []int{0, 1, 200} {
+		path, o := home(t)
+		o.RotateBytes = 20_000
+		l, other := openLog(t, path, o), openLog(t, path, o)
+		first := allowedNow(1, record.NewID(auditPrefix))
+		r, err := l.Append(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range between {
+			if _, err := other.Append(allowedNow(i, record.NewID(auditPrefix))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		forged := allowedNow(2, first.Verdict.AuditID)
+		forged.Verdict.ExpiresAt = "2999-01-01T00:00:00.000Z"
+		for _, again := range []record.ToolResult{first, forged} {
+			if _, err := l.Append(again); !errors.Is(err, ErrExists) {
+				t.Errorf("behind %d others: %v", between, err)
+			}
+			if _, err := other.Append(again); !errors.Is(err, ErrExists) {
+				t.Errorf("behind %d others, another process: %v", between, err)
+			}
+		}
+		used := first
+		used.Metadata.Permit = record.PermitUsed
+		if x, err := l.Append(used); err != nil || x.ID == r.ID {
+			t.Errorf("an attempt with a permit that was used: %s, %v", x.ID, err)
+		}
+		if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != between+2 {
+			t.Errorf("%+v", rep)
+		}
+	}
+}
+
+// TestOldDecisionTakesNoID: a made up verdict about an old decision is looked for in the whole log.
+func TestOldDecisionTakesNoID(t *testing.T) {
+	path, o := home(t)
+	l := openLog(t, path, o)
+	for _, id := range []string{"01900000-0000-7000-8000-000000000000", "ffffffff-ffff-7fff-8fff-ffffffffffff", "------------------------------------"} {
+		res := allowedNow(1, auditPrefix+id)
+		if _, err := l.Append(res); err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		mustAppend(t, l, 100)
+		if _, err := l.Append(res); !errors.Is(err, ErrExists) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+// allowedNow is the result of a call that the gate allowed just now.
+func allowedNow(i int, audit string) record.ToolResult {
+	r := result(i)
+	r.Verdict = &record.Verdict{Decision: record.Allow, Risk: record.RiskLow, AuditID: audit, ExpiresAt: time.Now().Add(time.Minute).UTC().Format(record.TimeFormat)}
+	return r
+}

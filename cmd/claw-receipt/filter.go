@@ -67,7 +67,7 @@ func write(c *command.Call, log *receipt.Log, line record.Line, out *stage.Write
 	res.Tool = c.Secrets.Text(res.Tool) // a name that the model chose; the hashes are over what the record holds
 	r, err := log.Append(res)
 	if errors.Is(err, receipt.ErrExists) {
-		return envelope.Errorf(0, "receipt.exists", "write the receipt of %s: %w: it was taken for interrupted", res.ID, err)
+		return envelope.Errorf(0, "receipt.exists", "write the receipt of %s: %w: the same result came before, or the call was taken for interrupted", res.ID, err)
 	}
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "receipt.failed", "write the receipt of %s: %w", res.ID, err)

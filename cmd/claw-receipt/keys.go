@@ -11,6 +11,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/receipt"
+	"clawsh/lib/terminal"
 )
 
 type keysResult struct {
@@ -29,7 +30,7 @@ func (k keysResult) WriteText(w io.Writer) error {
 		if p.RetiredAt != "" {
 			line += " " + p.RetiredAt
 		}
-		_, err = fmt.Fprintln(w, line)
+		_, err = fmt.Fprintln(w, terminal.Escape(line))
 	}
 	return err
 }

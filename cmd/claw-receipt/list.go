@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -32,7 +33,11 @@ func (l listResult) WriteText(w io.Writer) error {
 		fmt.Fprintln(t, "TIME\tID\tSTATUS\tRISK\tTOOL\tCONVERSATION")
 	}
 	for _, r := range l.Receipts {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Timestamp, terminal.Escape(r.ID), r.Status, r.Risk, terminal.Escape(r.Tool), terminal.Escape(r.ConversationID))
+		var cells []string // of a line that somebody put into the log, none is to be trusted
+		for _, s := range []string{r.Timestamp, r.ID, r.Status, r.Risk, r.Tool, r.ConversationID} {
+			cells = append(cells, terminal.Escape(s))
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	if len(l.Receipts) == 0 && l.Unreadable == 0 {
 		fmt.Fprintln(t, "no receipts yet")

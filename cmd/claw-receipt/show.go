@@ -73,8 +73,14 @@ was withheld from when it was stored, the stored text is not that of the receipt
 		},
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			s, err := find(c, c.Args[0])
-			if err != nil || !withContent {
-				return result(s, err)
+			if err != nil {
+				return nil, err
+			}
+			if err := genuine(c, s); err != nil {
+				return *s, err
+			}
+			if !withContent {
+				return *s, nil
 			}
 			if s.Content, err = contentOf(c.Stdin, s.Receipt); err != nil {
 				return nil, err
@@ -87,11 +93,21 @@ was withheld from when it was stored, the stored text is not that of the receipt
 		}}
 }
 
-func result(s *showResult, err error) (command.Result, error) {
+// genuine refuses to show as a receipt what somebody without the key put into the log, or changed there.
+func genuine(c *command.Call, s *showResult) error {
+	cfg, err := c.Config()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return *s, nil
+	k, err := ownKeys(cfg)
+	if err != nil {
+		return err
+	}
+	if err := s.Receipt.Check(s.Number, k); err != nil {
+		return envelope.Errorf(envelope.ExitError, "receipts.broken", "receipt %d, %s, is not as it was written: %w", s.Number, terminal.Escape(s.Receipt.ID), err).
+			WithHint("run claw-receipt verify")
+	}
+	return nil
 }
 
 // find looks up a receipt.

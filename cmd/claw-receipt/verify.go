@@ -59,7 +59,8 @@ elsewhere. It names the first receipt that is not as it was written, and says ho
 
 Exit code 0 means that the level of --require is reached: chain (every receipt is in its place), mac (and was written by
 somebody with the key), head (and none is missing at the end), checkpoint (and the log begins with what was checkpointed).
-Without it, that is what the keys of this home can establish: head, or checkpoint with --against; chain if there are none.`,
+Without it, that is what the keys of this home can establish: head, or checkpoint with --against; chain if there are none. A log
+of this home that bears macs, or has a head, and whose keys are gone, does not pass.`,
 		Example: "claw-receipt verify\nclaw-receipt verify --against checkpoint.txt\nclaw-receipt verify --log copy.log --key receipt.pub",
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&o.require, "require", "", "what exit code 0 means: `LEVEL` chain, mac, head or checkpoint")
@@ -78,16 +79,24 @@ func (o *verifyOptions) run(c *command.Call) (command.Result, error) {
 	if o.require != "" && !slices.Contains(receipt.Levels, o.require) {
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--require %s: want %s", terminal.Escape(o.require), strings.Join(receipt.Levels, ", "))
 	}
+	for name, value := range map[string]string{"against": o.against, "key": o.key, "log": o.log} {
+		if value == "" && c.Changed(name) { // a variable of a script that is not set must not ask for less
+			return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--%s is empty", name)
+		}
+	}
 	v := verifyResult{Log: o.log}
-	trust, err := o.trust(c, &v)
-	if err != nil {
+	if err := o.locate(c, &v); err != nil {
 		return nil, err
 	}
-	src, err := reading(v.Log)
+	src, err := reading(v.Log) // before the keys: those of a receipt that is there are then there as well
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
+	trust, err := o.trust(c)
+	if err != nil {
+		return nil, err
+	}
 	v.Report, err = receipt.Verify(src, trust)
 	if errors.Is(err, receipt.ErrCheckpoint) {
 		return nil, envelope.Errorf(envelope.ExitError, "checkpoint.wrong", "verify against %s: %w", terminal.Escape(o.against), err)
@@ -101,34 +110,36 @@ func (o *verifyOptions) run(c *command.Call) (command.Result, error) {
 	return v, nil
 }
 
-// trust is what the log is held against. Without a configuration, a log and a key of its own are enough.
-func (o *verifyOptions) trust(c *command.Call, v *verifyResult) (t receipt.Trust, err error) {
-	t.Require = o.require
-	if o.key != "" {
-		if t.Public, err = publicKeys(o.key); err != nil {
-			return t, err
-		}
+// locate finds the log. With one of its own and a key, no configuration is needed.
+func (o *verifyOptions) locate(c *command.Call, v *verifyResult) error {
+	if o.log != "" {
+		return nil
 	}
+	cfg, err := c.Config()
+	if err != nil {
+		return err
+	}
+	v.Log = cfg.Receipts.Path
+	return missing(cfg)
+}
+
+// trust is what the log is held against.
+func (o *verifyOptions) trust(c *command.Call) (t receipt.Trust, err error) {
+	t.Require = o.require
 	if o.against != "" {
 		if t.Against, err = readFile(o.against); err != nil {
 			return t, envelope.Errorf(envelope.ExitUsage, "usage", "read the checkpoint: %w", err)
 		}
 	}
-	if o.log != "" && o.key != "" {
-		return t, nil
+	if o.key != "" {
+		t.Public, err = publicKeys(o.key)
+		return t, err
 	}
 	cfg, err := c.Config()
 	if err != nil {
 		return t, err
 	}
-	if o.log == "" {
-		v.Log = cfg.Receipts.Path
-		if err := missing(cfg); err != nil {
-			return t, err
-		}
-	}
-	if o.key == "" {
-		t.Keys, err = ownKeys(cfg)
-	}
+	t.Sealed = o.log == ""
+	t.Keys, err = ownKeys(cfg)
 	return t, err
 }

@@ -10,6 +10,9 @@ import (
 func (v *verifier) conclude(chainErr error) {
 	r := &v.report
 	r.LastHash, r.Require = string(v.last[:]), v.trust.require()
+	if v.trust.Sealed && v.trust.Require == "" && (v.macSeen || r.Head == NotChecked) && rank(r.Require) < rank(LevelHead) {
+		r.Require = LevelHead
+	}
 	r.Chain, r.Level = Intact, LevelNone
 	if chainErr != nil {
 		r.Chain = Broken
@@ -24,6 +27,9 @@ func (v *verifier) conclude(chainErr error) {
 		}
 	}
 	bad := v.against(r.Require)
+	if p := v.problems[rank(LevelCheckpoint)]; bad == nil && r.Checkpoint == Disagrees {
+		bad = &p // whatever is required: somebody asked, and the answer is no
+	}
 	r.Valid = bad == nil
 	r.Evidence = v.evidence(chainErr != nil)
 	if bad != nil {

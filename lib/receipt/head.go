@@ -34,7 +34,7 @@ const maxHeadBytes = 4 << 10
 
 // readHead returns the file of the head, nil if there is none.
 func readHead(log string) ([]byte, error) {
-	f, err := os.OpenFile(headPath(log), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := openPart(headPath(log))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -282,7 +282,11 @@ func RotateKeys(dir, log string) (*Keys, error) {
 
 // mac is the code of a receipt's hash, in hex, by the key in use.
 func (k *Keys) mac(receiptHash string) string {
-	m := hmac.New(sha256.New, k.macs[len(k.macs)-1])
+	return macBy(k.macs[len(k.macs)-1], receiptHash)
+}
+
+func macBy(key []byte, receiptHash string) string {
+	m := hmac.New(sha256.New, key)
 	m.Write([]byte(macDomain + receiptHash))
 	return hex.EncodeToString(m.Sum(nil))
 }

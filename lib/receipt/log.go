@@ -74,7 +74,7 @@ func (l *Log) loadKeys() error {
 
 // Append writes the receipt of a result at the end of the chain and returns once it is synced to disk. A log whose end is not
 // what its head names, or that has no head, has been tampered with: it is not continued (ErrTampered). A call that was
-// allowed gets one receipt: if there is one already (Recover wrote it) that is ErrExists.
+// allowed gets one receipt: if there is one already (Recover wrote it, or the same result came before) that is ErrExists.
 func (l *Log) Append(res record.ToolResult) (Receipt, error) {
 	r, derived, err := of(res)
 	if err != nil {
@@ -85,8 +85,8 @@ func (l *Log) Append(res record.ToolResult) (Receipt, error) {
 		if err := l.settle(e); err != nil {
 			return nil, err
 		}
-		if late {
-			if there, err := l.has(r.ID); err != nil {
+		if derived {
+			if there, err := l.exists(e, r.ID, late); err != nil {
 				return nil, err
 			} else if there && res.Metadata.Permit == "" {
 				return nil, fmt.Errorf("%w: %s", ErrExists, r.ID)
@@ -238,7 +238,7 @@ func Accept(path string, o Options) (Report, error) {
 // Close syncs the head, which appends leave to the system, and closes the log.
 func (l *Log) Close() error {
 	var errs []error
-	if f, err := os.Open(headPath(l.path)); err == nil {
+	if f, err := openPart(headPath(l.path)); err == nil {
 		errs = append(errs, f.Sync(), f.Close())
 	}
 	return errors.Join(append(errs, l.log.Close())...)

@@ -30,6 +30,7 @@
 package receipt
 
 import (
+	"crypto/hmac"
 	"errors"
 	"fmt"
 	"strings"
@@ -133,6 +134,29 @@ func argsHash(args record.Raw) (string, error) {
 		return "", err
 	}
 	return record.Hash(text)
+}
+
+// Check tells what is wrong with the receipt of that number, by itself: it must be spelt as receipts are, have the hash of its
+// content and, if there are keys, a mac by one of them unless it is older. Its place in the chain is for Verify.
+func (r Receipt) Check(number int, k *Keys) error {
+	l := lineOf(r)
+	if _, err := Parse(l.encode()); err != nil {
+		return err
+	}
+	switch {
+	case k == nil:
+		return nil
+	case r.MAC == "" && number <= k.Adopted:
+		return nil
+	case r.MAC == "":
+		return errors.New("its mac is missing")
+	}
+	for _, key := range k.macs {
+		if hmac.Equal([]byte(macBy(key, r.ReceiptHash)), []byte(r.MAC)) {
+			return nil
+		}
+	}
+	return errors.New("its mac is not by the key of this log")
 }
 
 // Compare tells whether the content of a result, its arguments and what became of them, is what the receipt was written for.

@@ -11,7 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/mod/sumdb/note"
 
 	"clawsh/lib/durable"
 	"clawsh/lib/record"
@@ -92,25 +95,25 @@ func (l *Log) Recover(o RecoverOptions) (Recovery, error) {
 // unsettled are the calls that were allowed and have no receipt, nil if nothing has changed since all was settled; and the places
 // up to which both logs need not be read again, once these are settled: that of the receipts is where reading began.
 func (l *Log) unsettled(audit string, size int64) (map[string]decision, settled, error) {
-	note := l.settled()
+	noted := l.settled()
 	f, err := openPart(audit)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, note, nil
+		return nil, noted, nil
 	}
 	if err != nil {
-		return nil, note, fmt.Errorf("read the audit log: %w", err)
+		return nil, noted, fmt.Errorf("read the audit log: %w", err)
 	}
 	defer f.Close()
-	from := note
+	from := noted
 	if mark, err := markOf(f, from.Audit); err != nil || mark != from.Mark || from.Receipts > size {
 		from = settled{} // it is not about these logs
 	}
 	left, end, err := decisions(f, from.Audit)
-	if err != nil || len(left) == 0 && end == note.Audit && from == note {
-		return nil, note, err
+	if err != nil || len(left) == 0 && end == noted.Audit && from == noted {
+		return nil, noted, err
 	}
 	if err := l.strike(left, from.Receipts); err != nil {
-		return nil, note, err
+		return nil, noted, err
 	}
 	from.Audit = end
 	from.Mark, err = markOf(f, end)
@@ -275,10 +278,31 @@ func markOf(f io.ReaderAt, at int64) (string, error) {
 
 func (l *Log) settledPath() string { return filepath.Join(sideDir(l.path), "recovered") }
 
-// settled reads the places. They only save time: without them everything is read.
+// settledLabel stands behind the origin in the first line of what is signed: it is no head's, and no checkpoint's.
+const settledLabel = "/recovered\n"
+
+// settled reads the places. They only save time: without them, or if they are not signed by our keys, everything is read.
+// Otherwise, whoever can write there could have the receipts of interrupted calls left out.
 func (l *Log) settled() (s settled) {
-	raw, err := os.ReadFile(l.settledPath())
-	if err != nil || record.Decode(raw, &s) != nil || s.Audit < 0 || s.Receipts < 0 {
+	f, err := openPart(l.settledPath())
+	if err != nil {
+		return settled{}
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxHeadBytes))
+	if err != nil {
+		return settled{}
+	}
+	known, err := verifiers(l.keys.Public)
+	if err != nil {
+		return settled{}
+	}
+	n, err := note.Open(raw, known)
+	if err != nil {
+		return settled{}
+	}
+	text, ok := strings.CutPrefix(n.Text, l.keys.Origin+settledLabel)
+	if !ok || record.Decode([]byte(text), &s) != nil || s.Audit < 0 || s.Receipts < 0 {
 		return settled{}
 	}
 	return s
@@ -288,6 +312,9 @@ func (l *Log) remember(s settled) error {
 	raw, err := record.Encode(s)
 	if err != nil {
 		return err
+	}
+	if raw, err = note.Sign(&note.Note{Text: l.keys.Origin + settledLabel + string(raw) + "\n"}, l.keys.signer); err != nil {
+		return fmt.Errorf("sign what is settled: %w", err)
 	}
 	return durable.Replace(l.settledPath(), raw, 0o600)
 }

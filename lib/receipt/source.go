@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -123,23 +124,45 @@ func (s *Source) rotated() (bool, error) {
 	return sameFile(partPath(s.log, s.parts-1), s.active, s.limit)
 }
 
-// sameFile tells whether a file is the same as the first size bytes of another, which begin with an id that stands nowhere else.
+// sameFile tells whether a file is the same as the first size bytes of another, as a rotation makes it: with a newline at the
+// end, if the other lacks it. All of it is compared: what differs is not to be passed over, nor cut.
 func sameFile(path string, active io.ReaderAt, size int64) (bool, error) {
 	f, err := openPart(path)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() != size {
+	info, err := f.Stat()
+	if err != nil {
 		return false, err
 	}
-	var a, b [256]byte
-	n, errA := f.ReadAt(a[:], 0)
-	m, errB := active.ReadAt(b[:min(size, 256)], 0)
-	if errA != nil && errA != io.EOF || errB != nil && errB != io.EOF {
-		return false, errors.Join(errA, errB)
+	if more := info.Size() - size; size == 0 || more != 0 && more != 1 {
+		return false, nil
 	}
-	return n > 0 && bytes.Equal(a[:n], b[:m]), nil
+	whole := io.Reader(io.NewSectionReader(active, 0, size))
+	if info.Size() > size {
+		whole = io.MultiReader(whole, strings.NewReader("\n"))
+	}
+	return sameBytes(f, whole)
+}
+
+// sameBytes compares two streams of the same length.
+func sameBytes(a, b io.Reader) (bool, error) {
+	bufA, bufB := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, errA := io.ReadFull(a, bufA)
+		m, errB := io.ReadFull(b, bufB)
+		if !bytes.Equal(bufA[:n], bufB[:m]) {
+			return false, nil
+		}
+		ended := errA == io.EOF || errA == io.ErrUnexpectedEOF
+		if ended && (errB == io.EOF || errB == io.ErrUnexpectedEOF) {
+			return true, nil
+		}
+		if errA != nil || errB != nil {
+			return false, errors.Join(errA, errB)
+		}
+	}
 }
 
 // Read reads the stream (io.Reader).

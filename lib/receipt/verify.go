@@ -43,9 +43,12 @@ var Levels = []string{LevelChain, LevelMac, LevelHead, LevelCheckpoint}
 type Trust struct {
 	Keys    *Keys       // to check macs with
 	Public  []PublicKey // to check signatures with
-	Against []byte      // a checkpoint
+	Against []byte      // a checkpoint; nil: none. An empty one is one that is wrong
 	// Require is the level that the log must reach to be valid; empty is what the rest of Trust can establish.
 	Require string
+	// Sealed tells that a log that bears macs, or has a head, must be held against them, if nothing else is required: without
+	// keys it is not valid. Else whoever can remove the keys could change the log.
+	Sealed bool
 }
 
 // require is the level that is asked for.
@@ -53,7 +56,7 @@ func (t Trust) require() string {
 	switch {
 	case t.Require != "":
 		return t.Require
-	case len(t.Against) > 0:
+	case t.Against != nil:
 		return LevelCheckpoint
 	case t.Keys != nil:
 		return LevelHead
@@ -153,7 +156,7 @@ func (v *verifier) prepare(r io.Reader) error {
 	} else if ok && src.head != nil {
 		v.report.Head = NotChecked
 	}
-	if len(v.trust.Against) > 0 {
+	if v.trust.Against != nil {
 		c, err := openCheckpoint(v.trust.Against, v.trust.Public)
 		if err != nil {
 			return err

@@ -1,0 +1,107 @@
+package receipt
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"clawsh/lib/durable"
+	"clawsh/lib/record"
+)
+
+// fresh is how long the decision about a call may be behind it for a result to be looked for near the end of the log only: no longer
+// than a permit is good.
+const fresh = time.Minute
+
+// skew is by how much receipts may stand before others that are older: they get their time before they wait for the lock.
+const skew = 5 * time.Second
+
+// decidedAt is the time in the id of a decision (UUIDv7), so that it does not depend on what else the verdict says.
+func decidedAt(id string) (time.Time, bool) {
+	digits := strings.ReplaceAll(strings.TrimPrefix(id, idPrefix), "-", "")
+	if len(digits) < 16 {
+		return time.Time{}, false
+	}
+	raw, err := hex.DecodeString("0000" + digits[:12])
+	if err != nil {
+		return time.Time{}, false
+	}
+	ms := int64(0)
+	for _, b := range raw {
+		ms = ms<<8 | int64(b)
+	}
+	return time.UnixMilli(ms).UTC(), true
+}
+
+// exists tells whether the call whose decision gave the id has its receipt. It can only be behind the decision: of a fresh one, the
+// end of the log is read, else all of it. The log is locked.
+func (l *Log) exists(e *durable.End, id string, all bool) (bool, error) {
+	decided, ok := decidedAt(id)
+	if age := time.Since(decided); all || !ok || age > fresh || age < -skew {
+		return l.has(id)
+	}
+	since := decided.Add(-skew).Format(record.TimeFormat)
+	found, done, err := searchBack(e, e.Size, id, since)
+	if found || done || err != nil {
+		return found, err
+	}
+	parts, err := countParts(l.path)
+	if err != nil {
+		return false, err
+	}
+	for ; parts > 0; parts-- {
+		f, err := openPart(partPath(l.path, parts-1))
+		if err != nil {
+			return false, err
+		}
+		info, err := f.Stat()
+		if err == nil {
+			found, done, err = searchBack(f, info.Size(), id, since)
+		}
+		if err = errors.Join(err, f.Close()); found || done || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// searchBack looks for a receipt with the id, from the end on, until all in a piece are older than since: done.
+func searchBack(r io.ReaderAt, size int64, id, since string) (found, done bool, err error) {
+	const piece = 32 << 10
+	buf := make([]byte, piece+maxLineBytes)
+	start := bytes.Join([][]byte{leads[fID], []byte(id), []byte(`"`)}, nil)
+	for end := size; end > 0; end -= piece {
+		from := max(end-piece, 0)
+		n, err := r.ReadAt(buf[:min(end+maxLineBytes, size)-from], from) // and the rest of a line that began before the end
+		if err != nil && err != io.EOF {
+			return false, false, fmt.Errorf("look for receipt %s: %w", id, err)
+		}
+		if bytes.Contains(buf[:n], start) {
+			return true, false, nil
+		}
+		if older(buf[:n], since) {
+			return false, true, nil
+		}
+	}
+	return false, false, nil
+}
+
+// older tells whether there are receipts among the bytes and all are older than since.
+func older(b []byte, since string) bool {
+	seen := false
+	for {
+		_, rest, ok := bytes.Cut(b, leads[fTimestamp])
+		if !ok {
+			return seen
+		}
+		at, _, _ := bytes.Cut(rest, []byte{'"'})
+		if string(at) >= since {
+			return false
+		}
+		seen, b = true, rest
+	}
+}

@@ -80,15 +80,20 @@ func named(c *command.Call, path string) ([]byte, error) {
 	return readFile(path)
 }
 
-// missing refuses to call a log intact that is gone: where the gate has decided about calls, there must be receipts.
+// missing refuses to call a log intact that is gone: clawsh init makes it.
 func missing(cfg *config.Config) error {
-	_, err := os.Stat(cfg.Receipts.Path)
-	audit, auditErr := os.Stat(cfg.AuditPath())
-	if errors.Is(err, fs.ErrNotExist) && auditErr == nil && audit.Size() > 0 {
+	if _, err := os.Stat(cfg.Receipts.Path); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Stat(cfg.KeysDir()); errors.Is(err, fs.ErrNotExist) {
+		return envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
+	}
+	err := envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s", cfg.Receipts.Path)
+	if audit, auditErr := os.Stat(cfg.AuditPath()); auditErr == nil && audit.Size() > 0 {
 		return envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s, but the gate has decided about calls", cfg.Receipts.Path).
 			WithHint("compare with %s", cfg.AuditPath())
 	}
-	return nil
+	return err
 }
 
 func count(n int) string {

@@ -22,7 +22,7 @@ func (r recoverResult) WriteText(w io.Writer) error {
 		fmt.Fprintf(w, "%s %s: %s\n", x.ID, x.Tool, receipt.Interrupted)
 	}
 	if r.Pending > 0 {
-		fmt.Fprintf(w, "may still be under way: %d\n", r.Pending)
+		fmt.Fprintf(w, "may still be under way: %d, until %s at the latest\n", r.Pending, r.PendingUntil)
 	}
 	if len(r.Written) == 0 && r.Pending == 0 {
 		fmt.Fprintln(w, "every call that was allowed has its receipt")
@@ -55,7 +55,7 @@ passed as any tool may take. claw-loop does this when it starts. Calls that may 
 			}
 			r, err := log.Recover(receipt.RecoverOptions{Audit: cfg.AuditPath(), Quiet: alone != nil, Patience: patience(cfg), Now: time.Now()})
 			if errors.Is(err, receipt.ErrTampered) {
-				return nil, envelope.Errorf(envelope.ExitError, "receipts.broken", "%w", err)
+				return nil, envelope.Errorf(envelope.ExitError, "receipts.broken", "recover receipts: %w", err).WithHint("run claw-receipt verify")
 			}
 			if err != nil {
 				return nil, err

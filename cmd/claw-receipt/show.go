@@ -65,7 +65,7 @@ func show() command.Command {
 		Long: `The beginning of the id is enough, if no other starts like it.
 
 With --with-content it reads records on standard input, finds the call's, and checks that its arguments and its result are
-those that the receipt was written for: so one call can be shown, and believed, without the others. Of a result that a secret
+those that the receipt was written for: so one call can be shown, and believed, without the others. clawsh receipt show pipes claw-mem export to it by itself. Of a result that a secret
 was withheld from when it was stored, the stored text is not that of the receipt.`,
 		Example: "claw-receipt show receipt-019df3c2\nclaw-mem export | claw-receipt show receipt-019df3c2 --with-content",
 		Flags: func(f *pflag.FlagSet) {
@@ -87,7 +87,7 @@ was withheld from when it was stored, the stored text is not that of the receipt
 			}
 			if !s.Content.ArgsMatch || !s.Content.ResultMatch {
 				return *s, envelope.Errorf(envelope.ExitError, "receipt.mismatch", "the content is not what receipt %s was written for", terminal.Escape(s.Receipt.ID)).
-					WithHint("a secret may have been withheld from what is stored: --output-format json shows it")
+					WithHint("the record was changed, or a secret was withheld from it when it was stored: then it holds a note such as [withheld: …]")
 			}
 			return *s, nil
 		}}
@@ -146,7 +146,7 @@ func contentOf(in io.Reader, r receipt.Receipt) (*content, error) {
 			}
 		}
 		if err == io.EOF {
-			return nil, envelope.Errorf(envelope.ExitError, "not_found", "no record with receipt %s on standard input", r.ID).WithHint("claw-mem export | claw-receipt show %s --with-content", r.ID)
+			return nil, envelope.Errorf(envelope.ExitError, "not_found", "no record with receipt %s among those that were read", r.ID).WithHint("calls by hand (clawsh tool run) are not kept in the memory; by itself claw-receipt reads records: claw-mem export | claw-receipt show %s --with-content", r.ID)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read records: %w", err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -42,10 +44,15 @@ func (v verifyResult) failure() error {
 		code, what = "receipts.unproven", "the receipts are not established: "
 	}
 	err := envelope.Errorf(envelope.ExitError, code, "%s%s; %s", what, v.Reason, v.Evidence)
-	if v.FirstBad > 0 {
+	switch {
+	case v.Macs == receipt.Broken && v.FirstBad == 1 && v.Chain == receipt.Intact:
+		return err.WithHint("if %s is another home's log, give its public key: --key", v.Log)
+	case v.Head == receipt.None && v.Macs == receipt.Valid:
+		return err.WithHint("if the head was lost, and you know by a copy or a checkpoint that no receipt is missing: claw-receipt keys --accept")
+	case v.FirstBad > 0:
 		return err.WithHint("compare %s with a copy, from receipt %d on", v.Log, v.FirstBad)
 	}
-	return err.WithHint("--require chain, mac, head or checkpoint says what must hold")
+	return err.WithHint("claw-receipt verify --help says what is needed for each level")
 }
 
 // verifyOptions are the flags of verify.
@@ -59,12 +66,12 @@ elsewhere. It names the first receipt that is not as it was written, and says ho
 
 Exit code 0 means that the level of --require is reached: chain (every receipt is in its place), mac (and was written by
 somebody with the key), head (and none is missing at the end), checkpoint (and the log begins with what was checkpointed).
-Without it, that is what the keys of this home can establish: head, or checkpoint with --against; chain if there are none. A log
+Without it, that is what there are keys for: head, or checkpoint with --against; chain without any key. A log
 of this home that bears macs, or has a head, and whose keys are gone, does not pass.`,
 		Example: "claw-receipt verify\nclaw-receipt verify --against checkpoint.txt\nclaw-receipt verify --log copy.log --key receipt.pub",
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&o.require, "require", "", "what exit code 0 means: `LEVEL` chain, mac, head or checkpoint")
-			f.StringVar(&o.against, "against", "", "the log must extend the checkpoint in `FILE`")
+			f.StringVar(&o.against, "against", "", "the log must extend the checkpoint in `FILE`, or each of several one behind the other")
 			f.StringVar(&o.key, "key", "", "check signatures by the public `KEY`, or those in a file; macs are not checked")
 			f.StringVar(&o.log, "log", "", "verify the log in `FILE`, with what lies beside it, instead of this home's")
 		},
@@ -113,6 +120,9 @@ func (o *verifyOptions) run(c *command.Call) (command.Result, error) {
 // locate finds the log. With one of its own and a key, no configuration is needed.
 func (o *verifyOptions) locate(c *command.Call, v *verifyResult) error {
 	if o.log != "" {
+		if _, err := os.Stat(o.log); errors.Is(err, fs.ErrNotExist) {
+			return envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s", terminal.Escape(o.log))
+		}
 		return nil
 	}
 	cfg, err := c.Config()

@@ -50,14 +50,15 @@ const proofLabel = "c2sp.org/tlog-proof@v1"
 // the log must extend the checkpoint, and hold the receipt within it.
 func Prove(r io.Reader, t Trust, number int) (*Proof, error) {
 	v := &verifier{trust: t}
-	checkpoint, err := openCheckpoint(t.Against, t.Public)
+	list, err := openKept(t.Against, t.Public)
 	if err != nil {
 		return nil, err
 	}
+	checkpoint := list[len(list)-1]
 	if number < 1 || int64(number) > checkpoint.N {
 		return nil, fmt.Errorf("receipt %d is not among the %d receipts of the checkpoint: make a new one", number, checkpoint.N)
 	}
-	p := &Proof{Number: number, Checkpoint: t.Against}
+	p := &Proof{Number: number, Checkpoint: checkpoint.raw}
 	want := map[int64]*tlog.Hash{}
 	var wanted []int64
 	// ask which hashes the proof needs; then they are picked up while the log is read
@@ -136,10 +137,14 @@ func CheckProof(raw []byte, keys []PublicKey) (*Proof, int, error) {
 	}
 	origin, _, _ := bytes.Cut(p.Checkpoint, []byte{'\n'})
 	p.Origin = string(origin)
-	tree, err := openCheckpoint(p.Checkpoint, keys)
+	list, err := openKept(p.Checkpoint, keys)
 	if err != nil {
 		return nil, 0, err
 	}
+	if len(list) != 1 {
+		return nil, 0, errors.New("the proof is wrong: it holds more than one checkpoint")
+	}
+	tree := list[0]
 	if int64(p.Number) > tree.N {
 		return nil, 0, fmt.Errorf("the proof is wrong: receipt %d is not among the %d of the checkpoint", p.Number, tree.N)
 	}

@@ -115,18 +115,20 @@ func (v *verifier) concludeHead() {
 
 func (v *verifier) concludeCheckpoint() {
 	r := &v.report
-	if v.checkpoint == nil {
+	if v.kept == nil {
 		r.Checkpoint = None
 		v.problems[rank(LevelCheckpoint)] = problem{reason: "no checkpoint was given: --against FILE"}
 		return
 	}
-	r.Size, r.Checkpoint = int(v.checkpoint.N), Disagrees
+	last := v.kept[len(v.kept)-1]
+	r.Size, r.Checkpoint = int(last.N), Disagrees
 	number, reason := 0, ""
 	switch {
-	case v.checkpoint.N > int64(r.Count):
-		number, reason = r.Count+1, fmt.Sprintf("it is missing: the checkpoint counts %d receipts", v.checkpoint.N)
-	case v.checkpoint.N > 0 && v.rooted != v.checkpoint.Hash:
-		reason = fmt.Sprintf("the first %d receipts are not those of the checkpoint", v.checkpoint.N)
+	case v.forked != nil:
+		r.Size = int(v.forked.N)
+		reason = fmt.Sprintf("the first %d receipts are not those of the checkpoint", v.forked.N)
+	case last.N > int64(r.Count):
+		number, reason = r.Count+1, fmt.Sprintf("it is missing: the checkpoint counts %d receipts", last.N)
 	default:
 		r.Checkpoint = Extended
 	}

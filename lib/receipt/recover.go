@@ -23,10 +23,12 @@ import (
 // Interrupted is the error of a call of which nobody can say what became of it.
 const Interrupted = "interrupted, outcome unknown"
 
-// Recovery is what Recover did. Pending are the calls that may still be under way.
+// Recovery is what Recover did. Pending is how many calls may still be under way, and PendingUntil when the last of them is
+// over at the latest.
 type Recovery struct {
-	Written []Receipt `json:"written"`
-	Pending int       `json:"pending"`
+	Written      []Receipt `json:"written"`
+	Pending      int       `json:"pending"`
+	PendingUntil string    `json:"pending_until,omitzero"`
 }
 
 // RecoverOptions say when a call is over. Quiet tells that no stage runs that could still run a call or write its receipt: then it
@@ -66,14 +68,20 @@ func (l *Log) Recover(o RecoverOptions) (Recovery, error) {
 	}
 	over := map[string]decision{}
 	for id, d := range left {
-		if o.over(d) {
-			over[id] = d
-		} else {
+		if end := o.end(d); o.Now.Before(end) {
 			r.Pending++
+			r.PendingUntil = max(r.PendingUntil, end.UTC().Format(record.TimeFormat))
+		} else {
+			over[id] = d
 		}
 	}
-	if len(over) > 0 && from.Receipts > 0 { // the note says that these have none: it may be wrong
-		if err := l.strike(over, 0); err != nil {
+	if len(over) > 0 {
+		if from.Receipts > 0 { // the note says that these have none: it may be wrong
+			if err := l.strike(over, 0); err != nil {
+				return r, err
+			}
+		}
+		if err := l.sound(len(over)); err != nil {
 			return r, err
 		}
 	}
@@ -120,14 +128,34 @@ func (l *Log) unsettled(audit string, size int64) (map[string]decision, settled,
 	return left, from, err
 }
 
-// over tells whether nothing can become of a call any more.
-func (o RecoverOptions) over(d decision) bool {
+// sound refuses to write receipts into a log of which some are missing or changed: they may be those that seem to lack.
+func (l *Log) sound(lacking int) error {
+	if lacking == 0 {
+		return nil
+	}
+	src, err := Open(l.path)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	rep, err := Verify(src, Trust{Keys: l.keys})
+	if err == nil && !rep.Valid {
+		err = fmt.Errorf("%w, so it cannot be told which calls have no receipt: receipt %d: %s", ErrTampered, rep.FirstBad, rep.Reason)
+	}
+	return err
+}
+
+// end is when nothing can become of a call any more; long ago if its permit names no time.
+func (o RecoverOptions) end(d decision) time.Time {
 	wait := o.Patience
 	if o.Quiet {
 		wait = 0
 	}
 	expires, err := time.Parse(time.RFC3339, d.ExpiresAt)
-	return err != nil || !o.Now.Before(expires.Add(wait))
+	if err != nil {
+		return time.Time{}
+	}
+	return expires.Add(wait)
 }
 
 // interrupted writes the receipt of one of the calls that are left, unless it has come meanwhile, behind a place of the log.

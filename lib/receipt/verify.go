@@ -9,9 +9,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-
-	"golang.org/x/mod/sumdb/note"
-	"golang.org/x/mod/sumdb/tlog"
 )
 
 // What Verify found of the chain, the macs, the head and the checkpoint.
@@ -43,7 +40,7 @@ var Levels = []string{LevelChain, LevelMac, LevelHead, LevelCheckpoint}
 type Trust struct {
 	Keys    *Keys       // to check macs with
 	Public  []PublicKey // to check signatures with
-	Against []byte      // a checkpoint; nil: none. An empty one is one that is wrong
+	Against []byte      // a checkpoint, or several one behind the other; nil: none. An empty one is one that is wrong
 	// Require is the level that the log must reach to be valid; empty is what the rest of Trust can establish.
 	Require string
 	// Sealed tells that a log that bears macs, or has a head, must be held against them, if nothing else is required: without
@@ -58,7 +55,7 @@ func (t Trust) require() string {
 		return t.Require
 	case t.Against != nil:
 		return LevelCheckpoint
-	case t.Keys != nil:
+	case t.Keys != nil, len(t.Public) > 0:
 		return LevelHead
 	}
 	return LevelChain
@@ -99,21 +96,22 @@ func Verify(r io.Reader, t Trust) (Report, error) {
 
 // verifier is one run of Verify.
 type verifier struct {
-	trust      Trust
-	report     Report
-	macs       []hash.Hash // of Trust.Keys, the oldest first
-	head       *head
-	headBad    string
-	headHash   string // of the receipt that the head names
-	checkpoint *tlog.Tree
-	tree       *tree // nil if no root is wanted
-	rooted     tlog.Hash
-	macBad     int
-	macReason  string
-	macSeen    bool
-	problems   [5]problem // by rank of the level
-	buf        []byte
-	last       [64]byte
+	trust     Trust
+	report    Report
+	macs      []hash.Hash // of Trust.Keys, the oldest first
+	head      *head
+	headBad   string
+	headHash  string // of the receipt that the head names
+	kept      []kept
+	reached   int   // how many of them the log has been held against
+	forked    *kept // the first that the log does not begin with
+	tree      *tree // nil if no root is wanted
+	macBad    int
+	macReason string
+	macSeen   bool
+	problems  [5]problem // by rank of the level
+	buf       []byte
+	last      [64]byte
 }
 
 func (v *verifier) run(r io.Reader) error {
@@ -157,11 +155,10 @@ func (v *verifier) prepare(r io.Reader) error {
 		v.report.Head = NotChecked
 	}
 	if v.trust.Against != nil {
-		c, err := openCheckpoint(v.trust.Against, v.trust.Public)
-		if err != nil {
+		var err error
+		if v.kept, err = openKept(v.trust.Against, v.trust.Public); err != nil {
 			return err
 		}
-		v.checkpoint = &c
 		if v.tree == nil {
 			v.tree = &tree{}
 		}
@@ -193,12 +190,7 @@ func (v *verifier) receipt(raw []byte) error {
 		if err := v.tree.add(raw); err != nil {
 			return err
 		}
-		if v.checkpoint != nil && v.checkpoint.N == int64(n) {
-			var err error
-			if v.rooted, err = v.tree.root(); err != nil {
-				return err
-			}
-		}
+		return v.pass(int64(n))
 	}
 	return nil
 }
@@ -238,24 +230,4 @@ func (v *verifier) sumsTo(m hash.Hash, receiptHash, want []byte) bool {
 	var text [2 * sha256.Size]byte
 	hex.Encode(text[:], v.buf)
 	return hmac.Equal(text[:], want)
-}
-
-// openCheckpoint checks the signature of a checkpoint (https://c2sp.org/tlog-checkpoint).
-func openCheckpoint(raw []byte, keys []PublicKey) (tlog.Tree, error) {
-	if len(keys) == 0 {
-		return tlog.Tree{}, fmt.Errorf("%w: there is no key to check it with", ErrCheckpoint)
-	}
-	known, err := verifiers(keys)
-	if err != nil {
-		return tlog.Tree{}, err
-	}
-	n, err := note.Open(raw, known)
-	if err != nil {
-		return tlog.Tree{}, fmt.Errorf("%w: it is not signed by a key of this log", ErrCheckpoint)
-	}
-	tree, err := parseCheckpoint(n.Text, n.Sigs[0].Name)
-	if err != nil {
-		return tlog.Tree{}, fmt.Errorf("%w: %w", ErrCheckpoint, err)
-	}
-	return tree, nil
 }

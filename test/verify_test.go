@@ -140,6 +140,8 @@ func (h *home) findsChanges(t *testing.T, parts []string, keys, public, checkpoi
 	os.Chmod(parts[0], 0o600)
 	last := parts[1]
 	cut := old[last][:bytes.LastIndexByte(old[last][:len(old[last])-1], '\n')+1]
+	strip := bytes.TrimPrefix(old[last], cut)
+	strip = append(bytes.Clone(strip[:bytes.LastIndex(strip, []byte(`,"mac"`))]), "}\n"...)
 	for _, c := range []struct {
 		name, file string
 		change     []byte
@@ -148,6 +150,7 @@ func (h *home) findsChanges(t *testing.T, parts []string, keys, public, checkpoi
 		{"edited", parts[0], bytes.Replace(old[parts[0]], []byte(`"denied"`), []byte(`"failed"`), 1), []string{"chain"}},
 		{"tail cut", last, cut, []string{"head"}},
 		{"rewritten without key", last, rechain(t, h, old[last]), []string{"macs", "head"}},
+		{"no JSON, and no macs behind it", last, append(append(bytes.Clone(cut), "nonsense\n"...), strip...), []string{"chain", "macs", "head"}},
 		{"another head", parts[1] + ".d/head", bytes.Replace(old[parts[1]+".d/head"], []byte("124"), []byte("123"), 1), []string{"head"}},
 	} {
 		os.WriteFile(c.file, c.change, 0o600)

@@ -3,7 +3,7 @@
 # to be read beside docs/SCHEMAS.md.
 #
 #   verify.sh chain LOG...               every receipt's own hash and its link; prints how many there are and the last hash
-#   verify.sh macs SECRETS LOG...        every mac, by one of the keys in keys/receipt/receipt.key, never an older behind a newer one
+#   verify.sh macs SECRETS LOG...        the chain, and every mac, by one of the keys in keys/receipt/receipt.key, never an older behind a newer one
 #   verify.sh head PUBLIC HEAD LOG...    the head's signature, its count and its hash
 #   verify.sh checkpoint PUBLIC FILE LOG...  the signature, and that the log begins with what was checkpointed
 #   verify.sh proof PUBLIC FILE          the signature, and that the receipt is in the tree; prints the receipt
@@ -36,18 +36,24 @@ chain() {
 }
 
 macs() {
-  local keys=() key=0 count=0 adopted hash mac k
+  local keys=() key=0 count=0 adopted last hash mac k
   for k in $(sed -n 's/^mac //p' "$1"); do keys+=("$(base64 -d <<<"$k" | hex)"); done
-  adopted=$(sed -n 's/^adopted \([0-9]*\) .*/\1/p' "$1")
+  read -r _ adopted last < <(grep '^adopted ' "$1")
   shift
+  chain "$@" >/dev/null # a mac is of a hash: that has to be right, and no line be left out
   while IFS=$'\t' read -r hash mac; do
     count=$((count + 1))
-    [ -n "$mac" ] || { [ "$count" -le "$adopted" ] && continue || die "receipt $count has no mac"; }
+    if [ -z "$mac" ]; then
+      [ "$count" -le "$adopted" ] || die "receipt $count has no mac"
+      [ "$count" -lt "$adopted" ] || [ "$hash" = "$last" ] || die "receipt $count is not the one that was the last when the key was made"
+      continue
+    fi
     until [ "$mac" = "$(printf 'clawsh receipt mac v1\n%s' "$hash" | openssl dgst -r -sha256 -mac HMAC -macopt "hexkey:${keys[key]}" | cut -c1-64)" ]; do
       key=$((key + 1))
       [ "$key" -lt "${#keys[@]}" ] || die "receipt $count: its mac"
     done
   done < <(lines "$@" | jq -r '[.receipt_hash, .mac // ""] | @tsv')
+  [ "$count" -ge "$adopted" ] || die "there were $adopted receipts when the key was made"
 }
 
 # note PUBLIC FILE: checks that one of the keys has signed the text of a signed note, and writes the text.

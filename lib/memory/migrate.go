@@ -38,6 +38,6 @@ func migrate(conn *sqlite3.Conn) error {
 const overVersion1 = `
 CREATE TEMP VIEW conversations AS SELECT *, NULL AS archived_at FROM main.conversations;
 CREATE TEMP VIEW entries AS SELECT *,
-  iif(kind IN ('response', 'summary'), iif(json_valid(metadata), coalesce(CAST(json_extract(metadata, '$.usage.input_tokens') AS INTEGER), 0), 0), NULL) AS input_tokens,
-  iif(kind IN ('response', 'summary'), iif(json_valid(metadata), coalesce(CAST(json_extract(metadata, '$.usage.output_tokens') AS INTEGER), 0), 0), NULL) AS output_tokens
+  iif(kind IN ('response', 'summary'), iif(json_valid(metadata), min(max(coalesce(CAST(json_extract(metadata, '$.usage.input_tokens') AS INTEGER), 0), 0), 1 << 40), 0), NULL) AS input_tokens,
+  iif(kind IN ('response', 'summary'), iif(json_valid(metadata), min(max(coalesce(CAST(json_extract(metadata, '$.usage.output_tokens') AS INTEGER), 0), 0), 1 << 40), 0), NULL) AS output_tokens
   FROM main.entries;`

@@ -84,6 +84,11 @@ func TestVersion1IsMigratedByAWriterAndReadByAReader(t *testing.T) {
 	if found, err := r.Check(); err != nil || len(found) != 0 {
 		t.Errorf("check of version 1: %v %v", found, err)
 	}
+	for _, o := range []SearchOptions{{ConversationID: "conv-old1"}, {Provider: "local", ConversationID: "conv-old1"}, {Since: "2026-05-12T00:00:00Z"}} {
+		if hits, err := r.Search("file", o); err != nil || len(hits) == 0 {
+			t.Errorf("search of version 1 with %+v: %d hits, %v", o, len(hits), err)
+		}
+	}
 	if n := versionOf(t, path); n != 1 {
 		t.Fatalf("a reader made version %d of it", n)
 	}

@@ -107,7 +107,8 @@ func fallen(turns []conversation.Turn, small int) []conversation.Turn {
 func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID string, used func(*record.Request, *record.Response) error) (record.Summary, error) {
 	s := record.Summary{V: record.Version, Kind: record.KindSummary, ID: record.NewID("sum-"), ConversationID: l.ConversationID, TurnID: turnID, Agent: l.Agent,
 		Content: l.history.Summary, ThroughTurnID: old[len(old)-1].ID, ThroughRecordID: old[len(old)-1].Record, Turns: len(old)}
-	texts := conversation.Transcripts(old, l.Budget.Tokens)
+	// a request holds a transcript and the summary so far, each of them half of what the model can be sent
+	texts := conversation.Transcripts(old, (l.Budget.Tokens+1)/2)
 	for i, text := range texts {
 		req := l.summaryRequest(s.Content, text, turnID)
 		resp, err := l.askOnce(ctx, req)

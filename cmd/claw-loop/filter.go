@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"clawsh/lib/command"
+	"clawsh/lib/conversation"
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
 	"clawsh/lib/stage"
@@ -96,6 +97,10 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 	tools := make(chan error, 1)
 	go func() { tools <- o.tools(ctx, siblings, lo) }()
 	err = o.resume(ctx, siblings, lo, resumed*lo.Budget.Tokens)
+	lo.Reload = func(ctx context.Context, id string) (conversation.Conversation, int, error) {
+		found, err := load(ctx, siblings, resumed*lo.Budget.Tokens, "--conversation", id)
+		return found.Conversation, found.leftOut, err
+	}
 	l := loop.New(*lo)
 	if err == nil {
 		err = l.Warm(ctx)

@@ -140,15 +140,33 @@ const resumed = 4
 
 // resume asks claw-mem for the conversation to go on with, at most so many estimated tokens of it; 0 is as much as there can be.
 func (o *options) resume(ctx context.Context, s *loop.Siblings, lo *loop.Options, tokens int) error {
-	args := []string{"context", "--agent", o.agent, "--limit", "0", "--max-tokens", fmt.Sprint(tokens)} // the loop chooses, each time it sends
+	which := []string{"--agent", o.agent}
 	switch {
 	case o.conversation != "":
-		args = append(args, "--conversation", o.conversation)
+		which = append(which, "--conversation", o.conversation)
 	case o.latest:
-		args = append(args, "--latest")
+		which = append(which, "--latest")
 	default:
 		return nil
 	}
+	found, err := load(ctx, s, tokens, which...)
+	if e := envelope.From(err); e != nil && e.Code == "not_found" && o.latest {
+		return nil // there is none, or it was put away: a new one begins
+	}
+	if err == nil {
+		lo.ConversationID, lo.Conversation, lo.LeftOut = found.id, found.Conversation, found.leftOut
+	}
+	return err
+}
+
+// loaded is what claw-mem has of a conversation.
+type loaded struct {
+	conversation.Conversation
+	id      string
+	leftOut int
+}
+
+func load(ctx context.Context, s *loop.Siblings, tokens int, which ...string) (l loaded, err error) {
 	var found struct {
 		ConversationID string           `json:"conversation_id"`
 		Messages       []record.Message `json:"messages"`
@@ -162,24 +180,21 @@ func (o *options) resume(ctx context.Context, s *loop.Siblings, lo *loop.Options
 		} `json:"summary"`
 		LeftOut int `json:"left_out"`
 	}
-	err := s.Query(ctx, &found, "claw-mem", args...)
-	if e := envelope.From(err); e != nil && e.Code == "not_found" && o.latest {
-		return nil // there is none, or it was put away: a new one begins
+	args := append([]string{"context", "--limit", "0", "--max-tokens", fmt.Sprint(tokens)}, which...) // the loop chooses, each time it sends
+	if err := s.Query(ctx, &found, "claw-mem", args...); err != nil {
+		return l, err
 	}
-	if err != nil {
-		return err
-	}
-	lo.ConversationID, lo.Conversation.Summary, lo.LeftOut = found.ConversationID, found.Summary.Content, found.LeftOut
+	l.id, l.Summary, l.leftOut = found.ConversationID, found.Summary.Content, found.LeftOut
 	rest := found.Messages
-	if lo.Conversation.Summary != "" && len(rest) > 0 {
+	if l.Summary != "" && len(rest) > 0 {
 		rest = rest[1:]
 	}
 	for _, t := range found.Turns {
 		if t.Messages < 0 || t.Messages > len(rest) {
-			return fmt.Errorf("claw-mem says that the turn %q has %d messages, and there are %d", t.TurnID, t.Messages, len(rest))
+			return l, fmt.Errorf("claw-mem says that the turn %q has %d messages, and there are %d", t.TurnID, t.Messages, len(rest))
 		}
-		lo.Conversation.Turns = append(lo.Conversation.Turns, conversation.Turn{ID: t.TurnID, Record: t.LastRecordID, Messages: rest[:t.Messages:t.Messages]})
+		l.Turns = append(l.Turns, conversation.Turn{ID: t.TurnID, Record: t.LastRecordID, Messages: rest[:t.Messages:t.Messages]})
 		rest = rest[t.Messages:]
 	}
-	return nil
+	return l, nil
 }

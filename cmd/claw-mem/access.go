@@ -52,7 +52,7 @@ func looking(_ *command.Call, cfg *config.Config) confine.Access {
 	return confine.Access{Read: files[:1:1], Own: files[1:]} // who adds to one must not write into the other
 }
 
-// clearing is the row of clear, which removes the mirrors of all agents. It reads no records.
+// clearing is the row of what makes or removes the mirrors of all agents.
 func clearing(c *command.Call, cfg *config.Config) confine.Access {
 	a := storing(c, cfg)
 	if cfg != nil {

@@ -41,10 +41,13 @@ func backup() command.Command {
 	var b backupJob
 	return command.Command{Name: "backup", Envelope: "memory backup", Args: "FILE", Min: 1, Max: 1, Summary: "copy the memory to a file, while it is in use",
 		Long: `FILE is a memory as it was at one moment, readable by you alone, synced and checked. To restore it, put it in the place of
-the memory while nothing runs, and remove the files -wal and -shm beside it. An existing FILE is not touched without --force.`,
+the memory while nothing runs, and remove the files -wal and -shm beside it. An existing FILE is not touched without
+--force, nor with it if it is anything but a database.`,
 		Example: "claw-mem backup memory-backup.sqlite",
-		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&b.force, "force", false, "replace FILE if it exists") },
-		Access:  b.access,
+		Flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&b.force, "force", false, "replace FILE if it is a database already")
+		},
+		Access: b.access,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if err := b.name(c.Args[0]); err != nil {
 				return nil, err
@@ -69,6 +72,7 @@ func (b *backupJob) access(c *command.Call, cfg *config.Config) confine.Access {
 	a := looking(c, cfg)
 	if len(c.Args) == 1 && b.name(c.Args[0]) == nil {
 		a.Own = append(a.Own, b.partial)
+		a.Read = append(a.Read, b.path) // it is looked at before it is replaced
 		a.Names = append(a.Names, filepath.Dir(b.path))
 	}
 	return a
@@ -110,7 +114,28 @@ func (b *backupJob) refuse(source string) error {
 	if !b.force {
 		return exists(b.path)
 	}
-	return nil
+	if info.Mode().Type() == fs.ModeSymlink || isDatabase(b.path, info) {
+		return nil
+	}
+	return envelope.Errorf(envelope.ExitUsage, "usage", "back up to %s: it is no database, and is not replaced", b.path).
+		WithHint("choose another name, or remove it first")
+}
+
+// isDatabase tells whether a file may be an older backup: a name of a file that is something else, a log of receipts perhaps,
+// was mistyped.
+func isDatabase(path string, info fs.FileInfo) bool {
+	if !info.Mode().IsRegular() || info.Size() == 0 {
+		return info.Mode().IsRegular()
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	const magic = "SQLite format 3\x00"
+	var head [len(magic)]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && string(head[:]) == magic
 }
 
 func exists(path string) error {

@@ -212,8 +212,10 @@ func (k *checker) session(id string) error {
 		k.result.Problems = append(k.result.Problems, p)
 		return err
 	}
-	if err != nil {
-		return err
+	if err != nil { // an entry cannot be read: others can
+		p.Message = fmt.Sprintf("session %s cannot be compared: %v", id, err)
+		k.result.Problems = append(k.result.Problems, p)
+		return nil
 	}
 	d, err := k.mirror.Compare(id, entries)
 	if err == nil && !d.Any() {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -26,10 +25,10 @@ func (r clearResult) WriteText(w io.Writer) error {
 
 func clearAll() command.Command {
 	yes := false
-	return command.Command{Name: "clear", Envelope: "memory clear", Args: "--yes", Summary: "forget all conversations, and their session mirrors",
+	return command.Command{Name: "clear", Envelope: "memory clear", Args: "--yes", Summary: "forget all conversations, their session mirrors, and the history of the terminal",
 		Example: "claw-mem clear --yes",
 		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&yes, "yes", false, "really do it") },
-		Access:  clearing,
+		Access:  forgetting,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if !yes {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets all conversations for good").WithHint("if you mean it: --yes")
@@ -41,7 +40,7 @@ func clearAll() command.Command {
 					r.Removed = len(all)
 					_, err = s.Clear()
 				}
-				return errors.Join(err, (&memory.Mirror{Dir: filepath.Join(cfg.Home, "agents")}).Clear())
+				return errors.Join(err, mirrorOf(cfg).Clear(), forgetTyped(cfg.HistoryPath(), nil))
 			})
 			if err != nil {
 				return nil, err

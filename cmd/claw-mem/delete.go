@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -29,18 +30,19 @@ func deleteCommand() command.Command {
 	yes := false
 	return command.Command{Name: "delete", Envelope: "memory delete", Args: "CONVERSATION_ID... --yes", Min: 1, Max: -1,
 		Summary: "forget conversations for good: no byte of them stays, receipts do",
-		Long: `Removes the conversations, their session mirrors, and their lines in agent.jsonl. The database is rewritten, so that
+		Long: `Removes the conversations, their session mirrors, their lines in agent.jsonl, and the lines of their messages in the history of
+the terminal. The database is rewritten, so that
 nothing of them is left in it: of a large one, that takes a while. The beginning of an id is enough, if no other starts like it.`,
 		Example: "claw-mem delete conv-019df3c2 --yes",
 		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&yes, "yes", false, "really do it") },
-		Access:  clearing,
+		Access:  forgetting,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if !yes {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets %d conversations for good", len(c.Args)).WithHint("if you mean it: --yes")
 			}
 			var r deleteResult
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {
-				r.Conversations, err = forget(s, mirrorOf(cfg), c.Args)
+				r.Conversations, err = forget(s, mirrorOf(cfg), cfg.HistoryPath(), c.Args)
 				return err
 			})
 			if err != nil {
@@ -50,18 +52,20 @@ nothing of them is left in it: of a large one, that takes a while. The beginning
 		}}
 }
 
-// forget removes the mirrors first: as long as the memory knows a conversation, an interrupted deletion can be repeated.
+// forget removes the mirrors and what was typed first: as long as the memory knows a conversation, an interrupted deletion can be repeated.
 // What is written to a mirror meanwhile is removed in the end.
-func forget(s *memory.Store, m *memory.Mirror, ids []string) ([]memory.Conversation, error) {
+func forget(s *memory.Store, m *memory.Mirror, history string, ids []string) ([]memory.Conversation, error) {
 	var full []string
+	lines := map[string]bool{}
 	for _, id := range ids {
-		id, err := s.Resolve(id)
+		conv, entries, err := s.Show(id)
 		if err != nil {
 			return nil, err
 		}
-		full = append(full, id)
+		typed(entries, lines)
+		full = append(full, conv.ID)
 	}
-	if err := m.Remove(full...); err != nil {
+	if err := errors.Join(m.Remove(full...), forgetTyped(history, lines)); err != nil {
 		return nil, err
 	}
 	list, err := s.Delete(full...)

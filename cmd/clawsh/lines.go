@@ -94,7 +94,7 @@ type history struct {
 func openHistory(path string, withhold func(string) string) *history {
 	h := &history{path: path, withhold: withhold}
 	b, err := os.ReadFile(path)
-	if err != nil {
+	if err != nil || len(b) == 0 { // clear empties it
 		return h
 	}
 	h.lines = strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")

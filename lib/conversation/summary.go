@@ -58,12 +58,15 @@ func Transcripts(turns []Turn, most int) []string {
 	return out
 }
 
+// barred puts a bar behind everything that some reader may take for the end of a line.
+var barred = strings.NewReplacer("\r\n", "\n| ", "\n", "\n| ", "\r", "\n| ", "\v", "\n| ", "\f", "\n| ", "\u0085", "\n| ", "\u2028", "\n| ", "\u2029", "\n| ")
+
 // transcript is a turn as a paragraph for each message and each call. What was said stands behind bars, so that no text can look
 // like another speaker's.
 func transcript(t Turn) []string {
 	var out []string
 	say := func(who, text string) {
-		text = strings.NewReplacer("\r\n", "\n| ", "\n", "\n| ", "\r", "\n| ").Replace(middle(text, transcriptBytes))
+		text = barred.Replace(middle(text, transcriptBytes))
 		out = append(out, fmt.Sprintf("%s:\n| %s\n", who, text))
 	}
 	tools := map[string]string{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"clawsh/lib/conversation"
@@ -35,17 +36,21 @@ func (t *turn) compact(ctx context.Context) error {
 	if t.CompactAt <= 0 || t.history.Tokens() < t.CompactAt {
 		return nil
 	}
+	err := t.reload(ctx)
 	old := fallen(t.history.Turns[:len(t.history.Turns)-1], t.CompactAt/4)
-	if len(old) == 0 {
+	if err == nil && (len(old) == 0 || t.history.Tokens() < t.CompactAt) {
 		return nil
 	}
-	s, err := t.summarise(ctx, old, t.id, func(req *record.Request, resp *record.Response) error {
-		t.spend(req, resp)
-		if t.limited() {
-			return errors.New("the turn has reached its limit")
-		}
-		return nil
-	})
+	var s record.Summary
+	if err == nil {
+		s, err = t.summarise(ctx, old, t.id, func(req *record.Request, resp *record.Response) error {
+			t.spend(req, resp)
+			if t.limited() {
+				return errors.New("the turn has reached its limit")
+			}
+			return nil
+		})
+	}
 	var stage *StageError
 	switch {
 	case err == nil:
@@ -54,6 +59,28 @@ func (t *turn) compact(ctx context.Context) error {
 		return err
 	}
 	t.Warn("compaction_failed", "conversation_id", t.ConversationID, "code", envelope.From(err).Code, "error", err.Error())
+	return nil
+}
+
+// reload takes the turns before this one from the memory, with those that others have added and without those that were deleted.
+// What began behind this one is left for later.
+func (t *turn) reload(ctx context.Context) error {
+	if t.Reload == nil {
+		return nil
+	}
+	if err := t.mem.sync(ctx); err != nil {
+		return err
+	}
+	stored, leftOut, err := t.Reload(ctx, t.ConversationID)
+	if err != nil {
+		return fmt.Errorf("read the conversation again: %w", err)
+	}
+	turns := stored.Turns
+	if i := slices.IndexFunc(turns, func(o conversation.Turn) bool { return o.ID == t.id }); i >= 0 {
+		turns = turns[:i:i]
+	}
+	this := t.history.Turns[len(t.history.Turns)-1]
+	t.history.Summary, t.history.Turns, t.LeftOut = stored.Summary, append(turns, this), leftOut
 	return nil
 }
 
@@ -80,7 +107,8 @@ func fallen(turns []conversation.Turn, small int) []conversation.Turn {
 func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID string, used func(*record.Request, *record.Response) error) (record.Summary, error) {
 	s := record.Summary{V: record.Version, Kind: record.KindSummary, ID: record.NewID("sum-"), ConversationID: l.ConversationID, TurnID: turnID, Agent: l.Agent,
 		Content: l.history.Summary, ThroughTurnID: old[len(old)-1].ID, ThroughRecordID: old[len(old)-1].Record, Turns: len(old)}
-	texts := conversation.Transcripts(old, l.Budget.Tokens)
+	// a request holds a transcript and the summary so far, each of them half of what the model can be sent
+	texts := conversation.Transcripts(old, (l.Budget.Tokens+1)/2)
 	for i, text := range texts {
 		req := l.summaryRequest(s.Content, text, turnID)
 		resp, err := l.askOnce(ctx, req)

@@ -11,7 +11,7 @@ import (
 // spending is what a turn has used so far. A response without usage is estimated: a provider that counts nothing must not make a
 // limit nothing.
 type spending struct {
-	tokens   int64
+	usage    record.Usage
 	cost     float64
 	unpriced string // a model that answered and has no price
 }
@@ -23,7 +23,7 @@ func (t *turn) spend(req *record.Request, resp *record.Response) {
 	if u == (record.Usage{}) {
 		u = estimate(req, resp)
 	}
-	t.spent.tokens += u.InputTokens + u.OutputTokens
+	t.spent.usage = t.spent.usage.Add(u)
 	if t.MaxCost <= 0 {
 		return
 	}
@@ -52,9 +52,9 @@ func estimate(req *record.Request, resp *record.Response) record.Usage {
 // limited tells whether the turn may ask the model no more, and says so in the final record.
 func (t *turn) limited() bool {
 	switch {
-	case t.MaxTokens > 0 && t.spent.tokens >= t.MaxTokens:
+	case t.MaxTokens > 0 && t.spent.usage.Total() >= t.MaxTokens:
 		t.final.StopReason = record.StopMaxTokens
-		t.final.Error = fmt.Sprintf("no final answer within %d tokens: %d are used", t.MaxTokens, t.spent.tokens)
+		t.final.Error = fmt.Sprintf("no final answer within %d tokens: %d are used", t.MaxTokens, t.spent.usage.Total())
 		t.final.ErrorCode = "limit.max_tokens"
 		t.final.Hint = "raise limits.max_tokens, or --max-tokens for one turn"
 	case t.MaxCost > 0 && t.spent.unpriced != "":

@@ -49,6 +49,10 @@ type Options struct {
 	Conversation   conversation.Conversation
 	// LeftOut is how many of the conversation's oldest turns Conversation lacks.
 	LeftOut int
+	// Reload gives a conversation as it is stored, and how many of its oldest turns that lacks, before old turns are summarised
+	// in a turn: others may have gone on with it, and a summary must not stand for what it did not see. Without it, there are
+	// no others.
+	Reload func(ctx context.Context, conversationID string) (stored conversation.Conversation, leftOut int, err error)
 	// Budget bounds what is sent of the conversation.
 	Budget conversation.Budget
 	// CompactAt is the size in estimated tokens from which on old turns are summarised before a turn; zero means never.

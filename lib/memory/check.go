@@ -12,7 +12,7 @@ import (
 
 // Kinds of Problem.
 const (
-	ProblemFile         = "file"         // a page or a record of SQLite's, or an index's own structure
+	ProblemFile         = "file"         // a page or a record of SQLite's, an index's own structure, or a field of an entry
 	ProblemReference    = "reference"    // an entry without its conversation
 	ProblemSchema       = "schema"       // a table, index, trigger or view is missing, changed or not ours
 	ProblemIndex        = "index"        // a search index lacks entries, or holds others
@@ -48,6 +48,11 @@ func (s *Store) Check() ([]Problem, error) {
 			WHERE content <> '' AND NOT EXISTS (SELECT 1 FROM entry_words_docsize d WHERE d.id = e.id) LIMIT 20`},
 		{ProblemIndex, `SELECT 'the index of words holds ' || d.id || ', which is no entry' FROM entry_words_docsize d
 			WHERE NOT EXISTS (SELECT 1 FROM main.entries e WHERE e.id = d.id) LIMIT 20`},
+		{ProblemFile, `SELECT 'entry ' || record_id || ': its ' || iif(NOT json_valid(coalesce(metadata, '{}')), 'metadata', iif(NOT json_valid(coalesce(tool_calls, '{}')),
+			'tool_calls', 'tool_results')) || ' cannot be read' FROM entries WHERE NOT json_valid(coalesce(metadata, '{}'))
+			OR NOT json_valid(coalesce(tool_calls, '{}')) OR NOT json_valid(coalesce(tool_results, '{}')) LIMIT 20`},
+		{ProblemFile, `SELECT 'entry ' || record_id || ': its tokens are not what it used' FROM entries
+			WHERE input_tokens IS NOT ` + used("input_tokens") + ` OR output_tokens IS NOT ` + used("output_tokens") + ` LIMIT 20`},
 		{ProblemConversation, `SELECT 'conversation ' || id || ' does not know its last entry' FROM main.conversations c
 			WHERE last_entry <> coalesce((SELECT max(e.id) FROM main.entries e WHERE e.conversation_id = c.id), 0) LIMIT 20`},
 	} {
@@ -62,6 +67,11 @@ func (s *Store) Check() ([]Problem, error) {
 		return list, fmt.Errorf("check %s: %w", s.path, err)
 	}
 	return append(list, changed...), nil
+}
+
+// used is what the tokens of an entry are by its metadata, as countable counts them.
+func used(tokens string) string {
+	return `iif(kind IN ('response', 'summary'), iif(json_valid(metadata), min(max(coalesce(CAST(json_extract(metadata, '$.usage.` + tokens + `') AS INTEGER), 0), 0), 1 << 40), 0), NULL)`
 }
 
 // ask makes a problem of each row of text. That the file is too damaged to be asked is a problem, too.
@@ -177,8 +187,8 @@ func (s *Store) CheckWords() ([]Problem, error) {
 	return list, nil
 }
 
-// Rebuild makes indexes, triggers and views anew from the entries, and what conversations say of their entries. Entries
-// themselves cannot be mended. Like Delete, it leaves no byte of what was deleted before.
+// Rebuild makes indexes, triggers and views anew from the entries, what conversations say of their entries, and the tokens that are
+// counted. Entries themselves cannot be mended. Like Delete, it leaves no byte of what was deleted before.
 func (s *Store) Rebuild() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,6 +239,8 @@ func (s *Store) rebuild() error {
 	return s.conn.Exec(`
 		INSERT INTO entry_words(rowid, content) SELECT id, content FROM entries WHERE content <> '';
 		INSERT INTO entry_trigrams(rowid, content) SELECT id, content FROM entries WHERE content <> '';
+		UPDATE entries SET input_tokens = ` + used("input_tokens") + `, output_tokens = ` + used("output_tokens") + `
+			WHERE input_tokens IS NOT ` + used("input_tokens") + ` OR output_tokens IS NOT ` + used("output_tokens") + `;
 		UPDATE conversations SET last_entry = coalesce((SELECT max(e.id) FROM entries e WHERE e.conversation_id = conversations.id), 0);
 		REINDEX;`)
 }

@@ -94,6 +94,8 @@ func TestCheckFindsAndRebuildMends(t *testing.T) {
 		"index of nothing":    {`INSERT INTO entry_words(rowid, content) VALUES (77, 'ghost')`, "index: the index of words holds 77", false},
 		"index structure":     {`DELETE FROM entry_words_data WHERE id > 100`, "file: ", false},
 		"trigrams' structure": {`DELETE FROM entry_trigrams_data WHERE id > 100`, "file: ", false},
+		"tokens":              {`UPDATE entries SET input_tokens = 7 WHERE kind = 'response'`, "file: entry resp-1a: its tokens", false},
+		"tokens missing":      {`UPDATE entries SET output_tokens = NULL`, "file: entry resp-1a: its tokens", false}, // an old program was still writing
 		"last entry":          {`UPDATE conversations SET last_entry = 99`, "conversation: ", false},
 		"other words":         {`DROP TRIGGER entries_update; UPDATE entries SET content = 'tampered with' WHERE record_id = 'user-1'`, "index: entry_words does not hold", true},
 		"other trigrams":      {`INSERT INTO entry_trigrams(rowid, content) VALUES (1, 'ghost')`, "index: entry_trigrams does not hold", true},
@@ -114,6 +116,17 @@ func TestCheckFindsAndRebuildMends(t *testing.T) {
 				t.Errorf("after the rebuild: %q", got)
 			}
 		})
+	}
+}
+
+// A field that is to be JSON and is not keeps an entry from being shown or exported.
+func TestCheckFindsFieldsThatCannotBeRead(t *testing.T) {
+	for _, field := range []string{"metadata", "tool_calls", "tool_results"} {
+		path := filled(t)
+		harm(t, path, `UPDATE entries SET `+field+` = '{"half":' WHERE record_id = (SELECT min(record_id) FROM entries WHERE `+field+` IS NOT NULL)`)
+		if got := problems(t, path, false); len(got) == 0 || !strings.HasSuffix(got[0], ": its "+field+" cannot be read") {
+			t.Errorf("%s: %q", field, got)
+		}
 	}
 }
 

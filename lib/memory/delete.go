@@ -3,13 +3,15 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ncruces/go-sqlite3"
 )
 
 // Delete removes conversations with their entries, and returns what they were. Ids are as for Resolve; one that is not found
 // or ambiguous means that none is removed. Their bytes are gone from the file, from both indexes and from the log, as Clear
-// promises it. That takes as long as rewriting the file; other processes may read meanwhile, and write between its steps.
+// promises it. That takes as long as rewriting the file; other processes may read meanwhile, and write between its steps. If it
+// is interrupted or fails behind the first step, the conversations are there without entries, to be deleted again.
 // Receipts are not kept here, so they stay.
 func (s *Store) Delete(ids ...string) ([]Conversation, error) {
 	s.mu.Lock()
@@ -17,6 +19,9 @@ func (s *Store) Delete(ids ...string) ([]Conversation, error) {
 	list, err := s.remove(ids)
 	if err == nil {
 		err = s.scrub()
+	}
+	if err == nil {
+		err = s.removeEmptied(list)
 	}
 	if err != nil {
 		return list, fmt.Errorf("delete conversations from %s: %w", s.path, err)
@@ -38,9 +43,13 @@ func (s *Store) remove(ids []string) (list []Conversation, err error) {
 			if err != nil {
 				return err
 			}
+			if slices.ContainsFunc(list, func(c Conversation) bool { return c.ID == id }) {
+				return notFound("name each conversation once", "conversation %q, a second time", id)
+			}
 			list = append(list, *conv)
+			// its row, without what was said, stays until no byte of the rest is left: who is interrupted can begin anew
 			err = errors.Join(s.query(`DELETE FROM entries WHERE conversation_id = ?`, nil, id),
-				s.query(`DELETE FROM conversations WHERE id = ?`, nil, id))
+				s.query(`UPDATE conversations SET title = '', last_entry = 0 WHERE id = ?`, nil, id))
 			if err != nil {
 				return err
 			}
@@ -51,6 +60,23 @@ func (s *Store) remove(ids []string) (list []Conversation, err error) {
 		return nil, err
 	}
 	return list, nil
+}
+
+// removeEmptied removes the rows of conversations that have been emptied, but for those to which somebody has added since.
+func (s *Store) removeEmptied(list []Conversation) error {
+	err := transaction(s.conn, func() error {
+		for _, conv := range list {
+			err := s.query(`DELETE FROM conversations WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM entries WHERE conversation_id = ?1)`, nil, conv.ID)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.cutLog()
+	}
+	return err
 }
 
 // scrub takes what was deleted out of all bytes of the file. An index notes only that a word is gone until its segments are
@@ -68,7 +94,7 @@ func (s *Store) scrub() error {
 		err = s.cutLog()
 	}
 	if err != nil {
-		return fmt.Errorf("they are deleted, but bytes of them may remain (claw-mem check --rebuild removes those): %w", err)
+		return fmt.Errorf("they are deleted, but bytes of them may remain (delete again, or claw-mem check --rebuild, removes those): %w", err)
 	}
 	return nil
 }

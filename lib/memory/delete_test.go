@@ -129,14 +129,20 @@ func TestDeleteSaysWhenBytesRemain(t *testing.T) {
 	if _, err := s.Delete("conv-gone"); err == nil || !strings.Contains(err.Error(), "bytes of them may remain") {
 		t.Fatalf("deleted beside a reader: %v", err)
 	}
-	if _, _, err := s.Show("conv-gone"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("show: %v", err)
+	if conv, entries, err := s.Show("conv-gone"); err != nil || len(entries) != 0 || conv.Title != "" {
+		t.Errorf("what is not deleted to the end: %+v %v %v", conv, entries, err)
 	}
 	if err := r.conn.Exec("COMMIT"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Rebuild(); err != nil {
+	if found, err := s.Check(); found != nil || err != nil {
+		t.Errorf("check of what is not deleted to the end: %v %v", found, err)
+	}
+	if _, err := s.Delete("conv-gone"); err != nil { // it can be said again
 		t.Fatal(err)
+	}
+	if _, _, err := s.Show("conv-gone"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("show: %v", err)
 	}
 	if found := remains(t, "vanishingword", path, &Mirror{Dir: t.TempDir()}); found != nil {
 		t.Errorf("still in %v", found)

@@ -104,6 +104,9 @@ func entryOfResult(line record.Line) (Entry, error) {
 	if r.Verdict != nil {
 		r.Verdict.Permit = ""
 	}
+	if string(r.Args) == "null" { // as export writes what is missing
+		r.Args = nil
+	}
 	meta, err := record.Encode(r.Metadata)
 	return Entry{ID: r.ID, ConversationID: r.ConversationID, TurnID: r.TurnID, TS: r.TS, Role: "tool",
 		Content: content, Tool: r.Tool, ReceiptID: r.ReceiptID, Metadata: meta,
@@ -141,10 +144,16 @@ func (e *Entry) tokens(input bool) any {
 	case e.usage == nil:
 		return nil
 	case input:
-		return e.usage.InputTokens
+		return countable(e.usage.InputTokens)
 	}
-	return e.usage.OutputTokens
+	return countable(e.usage.OutputTokens)
 }
+
+// maxCountable bounds the tokens of a response as they are counted, so that no sum of them overflows, which SQLite makes an
+// error of: one answer of a strange provider would be the end of all counting. Metadata has what was reported.
+const maxCountable = 1 << 40
+
+func countable(n int64) int64 { return min(max(n, 0), maxCountable) }
 
 func entryOfSummary(line record.Line) (Entry, string, error) {
 	var s record.Summary

@@ -35,9 +35,8 @@ func migrate(conn *sqlite3.Conn) error {
 
 // overVersion1 lets a reader, who may change nothing, see a file of version 1 as one of version 2. Temporary views come
 // before tables of their names. When somebody migrates the file meanwhile, the column of * comes before the one behind it.
-const overVersion1 = `
+func overVersion1() string {
+	return `
 CREATE TEMP VIEW conversations AS SELECT *, NULL AS archived_at FROM main.conversations;
-CREATE TEMP VIEW entries AS SELECT *,
-  iif(kind IN ('response', 'summary'), iif(json_valid(metadata), coalesce(CAST(json_extract(metadata, '$.usage.input_tokens') AS INTEGER), 0), 0), NULL) AS input_tokens,
-  iif(kind IN ('response', 'summary'), iif(json_valid(metadata), coalesce(CAST(json_extract(metadata, '$.usage.output_tokens') AS INTEGER), 0), 0), NULL) AS output_tokens
-  FROM main.entries;`
+CREATE TEMP VIEW entries AS SELECT *, ` + used("input_tokens") + ` AS input_tokens, ` + used("output_tokens") + ` AS output_tokens FROM main.entries;`
+}

@@ -109,19 +109,24 @@ func (m *Mirror) put(root *os.Root, e *Entry, agent string) error {
 	trace := traceLine{TS: e.TS, Agent: agent, ConversationID: e.ConversationID, TurnID: e.TurnID}
 	trace.Event, trace.Message = describe(e)
 	file := path.Join(agent, "agent.jsonl")
-	err := appendLine(root, file, trace)
-	if line, ok := e.sessionLine(); ok && err == nil {
-		file = path.Join(dir, e.ConversationID+".jsonl")
-		err = appendLine(root, file, line)
-		if err == nil {
-			file = path.Join(dir, current+".jsonl")
-			err = pointTo(root, dir, e.ConversationID+".jsonl")
-		}
+	untraced := appendLine(root, file, trace)
+	if untraced != nil {
+		untraced = &MirrorError{path.Join(m.Dir, file), untraced}
+	}
+	line, ok := e.sessionLine() // a session does not go without its line for want of a trace
+	if !ok {
+		return untraced
+	}
+	file = path.Join(dir, e.ConversationID+".jsonl")
+	err := appendLine(root, file, line)
+	if err == nil {
+		file = path.Join(dir, current+".jsonl")
+		err = pointTo(root, dir, e.ConversationID+".jsonl")
 	}
 	if err != nil {
 		return &MirrorError{path.Join(m.Dir, file), err}
 	}
-	return nil
+	return untraced
 }
 
 // sessionLine is an entry's line in its session. A final that only repeats the answer has none, nor has a summary: what it stands
@@ -198,7 +203,23 @@ func pointTo(root *os.Root, dir, target string) error {
 	return nil
 }
 
-// Clear removes what Put wrote for all agents: sessions and traces. Other files stay, soul.md among them.
+// empty takes all lines out of a trace, in place: other processes hold rights to this very file. What is no file is removed.
+func empty(root *os.Root, name string) error {
+	if !isMode(root, name, 0) {
+		return root.Remove(name)
+	}
+	f, err := root.OpenFile(name, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := lock(f); err != nil {
+		return err
+	}
+	return f.Truncate(0)
+}
+
+// Clear removes what Put wrote for all agents: sessions, and all lines of traces. Other files stay, soul.md among them.
 func (m *Mirror) Clear() error {
 	root, err := os.OpenRoot(m.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -208,13 +229,15 @@ func (m *Mirror) Clear() error {
 		return &MirrorError{m.Dir, err}
 	}
 	defer root.Close()
-	var errs []error
-	for _, pattern := range []string{"*/sessions/*.jsonl", "*/agent.jsonl"} {
-		names, err := fs.Glob(root.FS(), pattern)
-		errs = append(errs, err)
-		for _, name := range names {
-			errs = append(errs, root.Remove(name))
-		}
+	sessions, err := fs.Glob(root.FS(), "*/sessions/*.jsonl")
+	errs := []error{err}
+	for _, name := range sessions {
+		errs = append(errs, root.Remove(name))
+	}
+	traces, err := fs.Glob(root.FS(), "*/agent.jsonl")
+	errs = append(errs, err)
+	for _, name := range traces {
+		errs = append(errs, empty(root, name))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return &MirrorError{m.Dir, err}

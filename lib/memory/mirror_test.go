@@ -84,14 +84,28 @@ func TestMirror(t *testing.T) {
 		}
 	}
 	os.WriteFile(filepath.Join(home, "soul.md"), []byte("soul"), 0o600)
+	before, err := os.Stat(filepath.Join(home, "agent.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := m.Clear(); err != nil {
 		t.Fatal(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(home, "sessions", "*")); len(left) != 0 || readFile(t, home, "soul.md") != "soul" {
 		t.Errorf("Clear left %v", left)
 	}
-	if _, err := os.Stat(filepath.Join(home, "agent.jsonl")); err == nil {
-		t.Error("Clear left the trace")
+	// a process that is confined to this very file goes on with it
+	if now, err := os.Stat(filepath.Join(home, "agent.jsonl")); err != nil || now.Size() != 0 || !os.SameFile(before, now) {
+		t.Errorf("Clear made of the trace %v, %v", now, err)
+	}
+	// where there can be no trace, there is a session all the same
+	if err := errors.Join(os.Remove(filepath.Join(home, "agent.jsonl")), os.Mkdir(filepath.Join(home, "agent.jsonl"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	var failed *MirrorError
+	err = mirror(m, parse(t, "user", "u", "conv-2", "turn-1", `"content":"a"`), "default")
+	if !errors.As(err, &failed) || !strings.Contains(readFile(t, home, "sessions", "conv-2.jsonl"), `"content":"a"`) {
+		t.Errorf("without a trace: %v", err)
 	}
 }
 

@@ -157,7 +157,7 @@ func (s *Store) prepareToRead(version int) error {
 	case 0:
 		return notFound("run clawsh init", "the file is empty")
 	case 1:
-		return s.conn.Exec(overVersion1)
+		return s.conn.Exec(overVersion1())
 	}
 	return nil
 }

@@ -64,6 +64,13 @@ func (s *Store) add(e *Entry, agent string) (bool, error) {
 
 // place settles what depends on the entries before this one: its turn, and whether a final only repeats the answer.
 func (s *Store) place(e *Entry) error {
+	if e.TurnID == "" { // one that comes again is in the turn that it was in
+		err := s.query(`SELECT turn_id FROM entries WHERE record_id = ?`,
+			func(st *sqlite3.Stmt) error { e.TurnID = st.ColumnText(0); return nil }, e.ID)
+		if err != nil {
+			return err
+		}
+	}
 	if e.TurnID == "" && e.Kind == record.KindUser {
 		e.TurnID = e.ID
 	}

@@ -72,8 +72,8 @@ ALTER TABLE conversations ADD COLUMN archived_at TEXT;
 ALTER TABLE entries ADD COLUMN input_tokens INTEGER;
 ALTER TABLE entries ADD COLUMN output_tokens INTEGER;
 UPDATE entries SET
-  input_tokens = iif(json_valid(metadata), coalesce(CAST(json_extract(metadata, '$.usage.input_tokens') AS INTEGER), 0), 0),
-  output_tokens = iif(json_valid(metadata), coalesce(CAST(json_extract(metadata, '$.usage.output_tokens') AS INTEGER), 0), 0)
+  input_tokens = iif(json_valid(metadata), min(max(coalesce(CAST(json_extract(metadata, '$.usage.input_tokens') AS INTEGER), 0), 0), 1 << 40), 0),
+  output_tokens = iif(json_valid(metadata), min(max(coalesce(CAST(json_extract(metadata, '$.usage.output_tokens') AS INTEGER), 0), 0), 1 << 40), 0)
   WHERE kind IN ('response', 'summary');
 CREATE VIEW conversation_list AS
   SELECT c.id AS conversation_id, c.agent, c.title, c.started_at, c.updated_at, c.archived_at,

@@ -77,7 +77,7 @@ func (s *Store) narrow(f *filter, o SearchOptions, since, until string) error {
 		index, column, value string
 	}{{"entries_turn", "conversation_id", o.ConversationID}, {"entries_tool", "tool", o.Tool}, {"entries_provider", "provider", o.Provider}} {
 		if n.value != "" && have[n.index] {
-			err := s.clip(f, `FROM entries INDEXED BY `+n.index+` WHERE `+n.column+` = ?1 AND `+n.column+` <> ''`, n.value)
+			err := s.clip(f, `FROM main.entries INDEXED BY `+n.index+` WHERE `+n.column+` = ?1 AND `+n.column+` <> ''`, n.value)
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func (s *Store) narrow(f *filter, o SearchOptions, since, until string) error {
 		if until == "" {
 			until = "9999"
 		}
-		return s.clip(f, `FROM entries INDEXED BY entries_ts WHERE ts BETWEEN ?1 AND ?2`, since, until)
+		return s.clip(f, `FROM main.entries INDEXED BY entries_ts WHERE ts BETWEEN ?1 AND ?2`, since, until)
 	}
 	return nil
 }

@@ -1,5 +1,7 @@
 package record
 
+import "math"
+
 // User is a message from a person, a script or a schedule: what claw-loop reads.
 type User struct {
 	V              int    `json:"v"`
@@ -71,9 +73,21 @@ type Usage struct {
 	OutputTokens int64 `json:"output_tokens"`
 }
 
-// Add returns the sum of both.
+// Add returns the sum of both. It does not overflow: what a provider reports is taken from strangers.
 func (u Usage) Add(o Usage) Usage {
-	return Usage{InputTokens: u.InputTokens + o.InputTokens, OutputTokens: u.OutputTokens + o.OutputTokens}
+	return Usage{InputTokens: addTokens(u.InputTokens, o.InputTokens), OutputTokens: addTokens(u.OutputTokens, o.OutputTokens)}
+}
+
+// Total returns the tokens of input and output, at most math.MaxInt64.
+func (u Usage) Total() int64 { return addTokens(u.InputTokens, u.OutputTokens) }
+
+// addTokens adds two counts; one below 0 counts nothing.
+func addTokens(a, b int64) int64 {
+	a, b = max(a, 0), max(b, 0)
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // Response is what a provider answered. FinishReason is stop, tool_calls, length or content_filter.

@@ -97,7 +97,11 @@ func (k *importer) run(ctx context.Context, m *memory.Mirror) error {
 		err = errors.Join(err, k.mirrorAll(m))
 	}
 	if err == nil && k.counts.Failed > 0 {
-		err = envelope.Errorf(envelope.ExitError, "input.bad_lines", "%d records could not be stored; each is reported by an error record", k.counts.Failed)
+		bad := envelope.Errorf(envelope.ExitError, "input.bad_lines", "%d records could not be stored; each is reported by an error record", k.counts.Failed)
+		if k.summary {
+			bad.WithHint("run it again without --summary to see them: what is stored is left as it is")
+		}
+		err = bad
 	}
 	return err
 }

@@ -54,6 +54,9 @@ func (s *Store) importOne(line record.Line, agent string) (Imported, error) {
 		one = s.importConversation(line)
 	} else {
 		e, own, err := entryOf(line)
+		if err == nil {
+			err = complete(line, &e)
+		}
 		one = Imported{ConversationID: e.ConversationID, Err: err}
 		if err == nil {
 			one.Stored, one.Err = s.add(&e, cmp.Or(own, agent, DefaultAgent))
@@ -66,6 +69,17 @@ func (s *Store) importOne(line record.Line, agent string) (Imported, error) {
 		return one, one.Err
 	}
 	return one, errors.Join(s.conn.Exec("ROLLBACK TO one"), s.conn.Exec("RELEASE one"))
+}
+
+// complete refuses a record that no stage writes: it would be stored anew each time, or be none when it is exported.
+func complete(line record.Line, e *Entry) error {
+	switch {
+	case line.ID() == "":
+		return fmt.Errorf("%s record: no id", e.Kind)
+	case e.Kind == record.KindUser && e.Content == "":
+		return fmt.Errorf("user record %q: no content", e.ID)
+	}
+	return nil
 }
 
 func (s *Store) importConversation(line record.Line) Imported {

@@ -135,6 +135,14 @@ func (v *verifier) concludeCheckpoint() {
 	v.problems[rank(LevelCheckpoint)] = problem{number: number, reason: reason}
 }
 
+// older says how many receipts bear no mac, and are as they were when the key was made: what was done before that, no mac shows.
+func (v *verifier) older() string {
+	if n := v.trust.Keys.Adopted; n > 0 {
+		return fmt.Sprintf(" from receipt %d on, those before it are older than the key", n+1)
+	}
+	return ""
+}
+
 // evidence says in words how far the finding reaches.
 func (v *verifier) evidence(broken bool) string {
 	r := v.report
@@ -147,7 +155,7 @@ func (v *verifier) evidence(broken bool) string {
 	parts := []string{"chain intact"}
 	switch r.Macs {
 	case Valid:
-		parts = append(parts, "macs valid")
+		parts = append(parts, "macs valid"+v.older())
 	case Broken:
 		parts = append(parts, fmt.Sprintf("mac wrong at receipt %d: from there on somebody without the key may have written", v.macBad))
 	case NotChecked:

@@ -47,16 +47,26 @@ func (g *gate) commit(call record.ToolCall, v record.Verdict) (record.Verdict, e
 			g.call.Log.Error("audit log cannot be written", "error", err.Error())
 			return v, nil
 		}
-		return denied(v, "audit.failed", fmt.Sprintf("the audit log cannot be written: %v", err)), nil
+		return g.undo(call, claims, denied(v, "audit.failed", fmt.Sprintf("the audit log cannot be written: %v", err))), nil
 	}
 	if v.Decision != record.Allow {
 		return v, nil
 	}
 	var err error
 	if v.Permit, err = g.signer.Sign(claims); err != nil {
-		return denied(v, "permit.failed", fmt.Sprintf("the permit cannot be signed: %v", err)), nil
+		return g.undo(call, claims, denied(v, "permit.failed", fmt.Sprintf("the permit cannot be signed: %v", err))), nil
 	}
 	return v, nil
+}
+
+// undo writes a denial behind a line that allowed a call and may be in the log, with its id: so nobody takes the call for one
+// that was released and interrupted.
+func (g *gate) undo(call record.ToolCall, claims permit.Claims, v record.Verdict) record.Verdict {
+	claims.ExpiresAt, claims.Nonce = "", ""
+	if err := g.write(call, claims, v); err != nil {
+		g.call.Log.Error("audit log cannot be written", "error", err.Error())
+	}
+	return v
 }
 
 func denied(v record.Verdict, rule, reason string) record.Verdict {

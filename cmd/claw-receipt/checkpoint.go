@@ -34,11 +34,7 @@ another host. Then claw-receipt verify --against shows whether these receipts ar
 			if err != nil {
 				return nil, err
 			}
-			k, err := signing(cfg)
-			if err != nil {
-				return nil, err
-			}
-			signed, rep, err := sign(cfg, k)
+			signed, k, rep, err := sign(cfg)
 			if err != nil {
 				return nil, err
 			}
@@ -56,18 +52,22 @@ func signing(cfg *config.Config) (*receipt.Keys, error) {
 }
 
 // sign makes a checkpoint of the log.
-func sign(cfg *config.Config, k *receipt.Keys) ([]byte, receipt.Report, error) {
+func sign(cfg *config.Config) ([]byte, *receipt.Keys, receipt.Report, error) {
 	if err := missing(cfg); err != nil {
-		return nil, receipt.Report{}, err
+		return nil, nil, receipt.Report{}, err
 	}
-	src, err := reading(cfg.Receipts.Path)
+	src, err := reading(cfg.Receipts.Path) // before the keys: those of a receipt that is there are then there as well
 	if err != nil {
-		return nil, receipt.Report{}, err
+		return nil, nil, receipt.Report{}, err
 	}
 	defer src.Close()
+	k, err := signing(cfg)
+	if err != nil {
+		return nil, nil, receipt.Report{}, err
+	}
 	signed, rep, err := receipt.Checkpoint(src, k)
 	if err == nil && signed == nil {
 		err = verifyResult{Log: cfg.Receipts.Path, Report: rep}.failure()
 	}
-	return signed, rep, err
+	return signed, k, rep, err
 }

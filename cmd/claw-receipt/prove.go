@@ -48,20 +48,16 @@ func proof(c *command.Call, kept string) (command.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := signing(cfg)
-	if err != nil {
-		return nil, err
-	}
 	s, err := find(c, c.Args[0])
 	if err != nil {
 		return nil, err
 	}
-	trust := receipt.Trust{Keys: k, Public: k.Public}
+	var against []byte
 	if kept != "" {
-		if trust.Against, err = readFile(kept); err != nil {
+		if against, err = readFile(kept); err != nil {
 			return nil, envelope.Errorf(envelope.ExitUsage, "usage", "read the checkpoint: %w", err)
 		}
-	} else if trust.Against, _, err = sign(cfg, k); err != nil {
+	} else if against, _, _, err = sign(cfg); err != nil {
 		return nil, err
 	}
 	src, err := reading(cfg.Receipts.Path)
@@ -69,6 +65,11 @@ func proof(c *command.Call, kept string) (command.Result, error) {
 		return nil, err
 	}
 	defer src.Close()
+	k, err := signing(cfg)
+	if err != nil {
+		return nil, err
+	}
+	trust := receipt.Trust{Keys: k, Public: k.Public, Against: against}
 	p, err := receipt.Prove(src, trust, s.Number)
 	if errors.Is(err, receipt.ErrCheckpoint) {
 		return nil, envelope.Errorf(envelope.ExitError, "checkpoint.wrong", "prove receipt %s: %w", terminal.Escape(s.Receipt.ID), err)

@@ -22,6 +22,7 @@ type initResult struct {
 	Workspace string   `json:"workspace"`
 	Created   []string `json:"created"`
 	Kept      []string `json:"kept"`
+	Adopted   int      `json:"adopted,omitzero"` // receipts that are older than their keys
 }
 
 func (r initResult) WriteText(w io.Writer) error {
@@ -30,6 +31,9 @@ func (r initResult) WriteText(w io.Writer) error {
 	}
 	for _, p := range r.Kept {
 		fmt.Fprintf(w, "kept     %s\n", p)
+	}
+	if r.Adopted > 0 {
+		fmt.Fprintf(w, "\nadopted %d receipts without macs: that they are what was written, only their chain says\n", r.Adopted)
 	}
 	_, err := fmt.Fprintf(w, "\nReady. Try: clawsh \"What files are here?\"\nConnect a model: clawsh onboard, or edit %s\n", r.Config)
 	return err
@@ -98,11 +102,15 @@ func (r *initResult) stages(ctx context.Context, c *command.Call, cfg *config.Co
 		{"claw-mem", []string{"init"}, cfg.Memory.Path}} {
 		var done struct {
 			Created bool `json:"created"`
+			Adopted int  `json:"adopted"`
 		}
 		if err := s.Query(ctx, &done, step.stage, step.command...); err != nil {
 			return fmt.Errorf("create %s: %w", step.made, err)
 		}
 		r.note(step.made, done.Created)
+		if done.Created {
+			r.Adopted += done.Adopted
+		}
 	}
 	return nil
 }

@@ -10,9 +10,6 @@ import (
 func (v *verifier) conclude(chainErr error) {
 	r := &v.report
 	r.LastHash, r.Require = string(v.last[:]), v.trust.require()
-	if v.trust.Sealed && v.trust.Require == "" && (v.macSeen || r.Head == NotChecked) && rank(r.Require) < rank(LevelHead) {
-		r.Require = LevelHead
-	}
 	r.Chain, r.Level = Intact, LevelNone
 	if chainErr != nil {
 		r.Chain = Broken

@@ -68,15 +68,21 @@ func parseHead(text, origin string) (h head, err error) {
 	return h, nil
 }
 
-// openHead checks the signature of a head.
+// openHead checks the signature of a head, which must be by a key in use: the first, or one that is not retired.
 func openHead(raw []byte, keys []PublicKey) (head, error) {
-	known, err := verifiers(keys)
+	var inUse []PublicKey
+	for i, k := range keys {
+		if i == 0 || k.RetiredAt == "" {
+			inUse = append(inUse, k)
+		}
+	}
+	known, err := verifiers(inUse)
 	if err != nil {
 		return head{}, err
 	}
 	n, err := note.Open(raw, known)
 	if err != nil {
-		return head{}, errors.New("its signature is not by a key of this log")
+		return head{}, errors.New("it is not signed by the key of this log that is in use")
 	}
 	return parseHead(n.Text, n.Sigs[0].Name)
 }

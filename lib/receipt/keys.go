@@ -47,7 +47,13 @@ type Keys struct {
 
 	signer note.Signer
 	secret string
-	macs   [][]byte // the oldest first
+	macs   []macKey // the oldest first
+}
+
+// macKey is a key of macs, and the number of the first receipt that is sealed by it.
+type macKey struct {
+	key  []byte
+	from int
 }
 
 // keyFiles are the names of the two files in the directory of keys.
@@ -106,7 +112,7 @@ func createKeys(dir, log string) error {
 	var id [8]byte
 	rand.Read(id[:])
 	k := &Keys{Origin: "clawsh/receipts/" + hex.EncodeToString(id[:]), Adopted: rep.Count, AdoptedHash: rep.LastHash}
-	if err := k.renew(); err != nil {
+	if err := k.renew(rep.Count + 1); err != nil {
 		return err
 	}
 	// The head first: a log with a key and no head has been tampered with.
@@ -116,11 +122,14 @@ func createKeys(dir, log string) error {
 	if err := replaceHead(log, k, head{count: rep.Count, hash: rep.LastHash}); err != nil {
 		return err
 	}
+	if err := k.savePublic(dir); err != nil {
+		return err
+	}
 	return k.save(dir)
 }
 
-// renew makes new keys; those in use retire.
-func (k *Keys) renew() error {
+// renew makes new keys, for receipts from a number on; those in use retire.
+func (k *Keys) renew(from int) error {
 	secret, public, err := note.GenerateKey(rand.Reader, k.Origin)
 	if err != nil {
 		return err
@@ -133,25 +142,29 @@ func (k *Keys) renew() error {
 	}
 	mac := make([]byte, macBytes)
 	rand.Read(mac)
-	k.secret, k.Public, k.macs = secret, append([]PublicKey{{Key: public}}, k.Public...), append(k.macs, mac)
+	k.secret, k.Public, k.macs = secret, append([]PublicKey{{Key: public}}, k.Public...), append(k.macs, macKey{mac, from})
 	return nil
 }
 
-// save writes both files, the public one first: a crash in between leaves a public key that signs nothing.
-func (k *Keys) save(dir string) error {
-	secretPath, publicPath := keyFiles(dir)
-	var pub, sec strings.Builder
+// savePublic writes the public file. It comes first: a crash before save leaves a public key that signs nothing, or the head.
+func (k *Keys) savePublic(dir string) error {
+	_, path := keyFiles(dir)
+	var pub strings.Builder
 	for _, p := range k.Public {
 		pub.WriteString(strings.TrimSpace(p.Key+" "+p.RetiredAt) + "\n")
 	}
+	return durable.Replace(path, []byte(pub.String()), 0o644)
+}
+
+// save writes the secret file.
+func (k *Keys) save(dir string) error {
+	path, _ := keyFiles(dir)
+	var sec strings.Builder
 	fmt.Fprintf(&sec, "%s\nadopted %d %s\nsign %s\n", keysLabel, k.Adopted, k.AdoptedHash, k.secret)
 	for _, m := range k.macs {
-		fmt.Fprintf(&sec, "mac %s\n", base64.StdEncoding.EncodeToString(m))
+		fmt.Fprintf(&sec, "mac %s %d\n", base64.StdEncoding.EncodeToString(m.key), m.from)
 	}
-	if err := durable.Replace(publicPath, []byte(pub.String()), 0o644); err != nil {
-		return err
-	}
-	return durable.Replace(secretPath, []byte(sec.String()), 0o600)
+	return durable.Replace(path, []byte(sec.String()), 0o600)
 }
 
 // LoadKeys reads the keys in the directory. Files that others could have read, or written, are refused, and so are links and
@@ -202,10 +215,13 @@ func (k *Keys) parse(text string) error {
 			k.secret = value
 			k.signer, err = note.NewSigner(value)
 		case "mac":
-			var mac []byte
-			mac, err = base64.StdEncoding.Strict().DecodeString(value)
-			if k.macs = append(k.macs, mac); len(mac) != macBytes {
-				err = errors.New("too short")
+			var m macKey
+			text, from, _ := strings.Cut(value, " ")
+			if m.key, err = base64.StdEncoding.Strict().DecodeString(text); err == nil {
+				m.from, err = strconv.Atoi(from)
+			}
+			if k.macs = append(k.macs, m); len(m.key) != macBytes || m.from < 1 {
+				err = errors.New("too short, or for no receipt")
 			}
 		default:
 			err = errors.New("unknown")
@@ -257,32 +273,48 @@ func verifiers(keys []PublicKey) (note.Verifiers, error) {
 }
 
 // RotateKeys makes new keys for the log. The old public key stays to check what it signed, the old key of macs to verify the
-// receipts that bear them; the old signing key is gone. Running stages take the new keys with their next receipt.
+// receipts that bear them, and no later ones; the old signing key is gone, and the head is signed by the new one. So who has
+// the old keys can make no receipt any more that is believed. Running stages take the new keys with their next receipt.
 func RotateKeys(dir, log string) (*Keys, error) {
-	l, err := durable.OpenLog(log, 0o600)
+	l, err := OpenLog(log, Options{Keys: dir})
 	if err != nil {
 		return nil, fmt.Errorf("replace the receipt keys: %w", err)
 	}
-	defer l.Close()
-	var k *Keys
-	err = l.Locked(func(*durable.End) error {
-		if k, err = LoadKeys(dir); err != nil {
+	err = l.log.Locked(func(e *durable.End) error {
+		if err := l.settle(e); err != nil {
 			return err
 		}
-		if err := k.renew(); err != nil {
+		k := l.keys
+		if err := k.renew(l.now.count + 1); err != nil {
+			return err
+		}
+		// A crash behind each step leaves what verifies: a head is good by any key that is in use or not retired.
+		if err := k.savePublic(dir); err != nil {
+			return err
+		}
+		if err := replaceHead(log, k, l.now); err != nil {
 			return err
 		}
 		return k.save(dir)
 	})
-	if err != nil {
+	if err = errors.Join(err, l.Close()); err != nil {
 		return nil, fmt.Errorf("replace the receipt keys: %w", err)
 	}
-	return k, nil
+	return l.keys, nil
+}
+
+// keyOf is which key of macs seals the receipt of a number; -1 if it is older than all.
+func (k *Keys) keyOf(number int) int {
+	i := len(k.macs) - 1
+	for i >= 0 && k.macs[i].from > number {
+		i--
+	}
+	return i
 }
 
 // mac is the code of a receipt's hash, in hex, by the key in use.
 func (k *Keys) mac(receiptHash string) string {
-	return macBy(k.macs[len(k.macs)-1], receiptHash)
+	return macBy(k.macs[len(k.macs)-1].key, receiptHash)
 }
 
 func macBy(key []byte, receiptHash string) string {

@@ -172,7 +172,12 @@ var errContent = errors.New("receipt_hash is not the hash of its content")
 // torn tells whether a line is the beginning, and not all, of a receipt: what a process leaves that dies in the middle of a
 // write. Only a brace is missing at most, and a receipt holds no other brace, so one changed byte never makes a whole receipt
 // look torn.
+//
+// A power cut may leave zeros where bytes should be: they count as not written.
 func torn(raw []byte) bool {
+	if written := bytes.TrimRight(raw, "\x00"); len(written) < len(raw) {
+		return len(written) == 0 || torn(written)
+	}
 	if len(raw) == 0 || len(raw) >= maxLineBytes {
 		return false
 	}

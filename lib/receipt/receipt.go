@@ -151,10 +151,8 @@ func (r Receipt) Check(number int, k *Keys) error {
 	case r.MAC == "":
 		return errors.New("its mac is missing")
 	}
-	for _, key := range k.macs {
-		if hmac.Equal([]byte(macBy(key, r.ReceiptHash)), []byte(r.MAC)) {
-			return nil
-		}
+	if i := k.keyOf(number); i >= 0 && hmac.Equal([]byte(macBy(k.macs[i].key, r.ReceiptHash)), []byte(r.MAC)) {
+		return nil
 	}
 	return errors.New("its mac is not by the key of this log")
 }

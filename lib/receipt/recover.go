@@ -278,11 +278,15 @@ func decisions(f *os.File, from int64) (map[string]decision, int64, error) {
 		}
 		at += int64(len(raw))
 		var d decision
-		if record.DecodeOpen(raw, &d) != nil || d.Kind != "audit" || d.Decision != record.Allow {
+		if record.DecodeOpen(raw, &d) != nil || d.Kind != "audit" {
 			continue
 		}
-		if id, ok := idOf(d.ID); ok {
+		id, ok := idOf(d.ID)
+		switch {
+		case ok && d.Decision == record.Allow:
 			open[id] = d
+		case ok: // the gate could not release it after all
+			delete(open, id)
 		}
 	}
 }

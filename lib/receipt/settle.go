@@ -84,7 +84,7 @@ func (l *Log) lastLine(e *durable.End) ([]byte, error) {
 
 // tail is what stands behind the last newline.
 func (l *Log) tail(e *durable.End) ([]byte, error) {
-	n := min(e.Size, maxLineBytes)
+	n := min(e.Size, 64<<10) // of zeros there may be many
 	buf := make([]byte, n)
 	if _, err := e.ReadAt(buf, e.Size-n); err != nil && err != io.EOF {
 		return nil, fmt.Errorf("read the end of %s: %w", l.path, err)

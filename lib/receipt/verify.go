@@ -43,9 +43,6 @@ type Trust struct {
 	Against []byte      // a checkpoint, or several one behind the other; nil: none. An empty one is one that is wrong
 	// Require is the level that the log must reach to be valid; empty is what the rest of Trust can establish.
 	Require string
-	// Sealed tells that a log that bears macs, or has a head, must be held against them, if nothing else is required: without
-	// keys it is not valid. Else whoever can remove the keys could change the log.
-	Sealed bool
 }
 
 // require is the level that is asked for.
@@ -138,8 +135,8 @@ func (v *verifier) run(r io.Reader) error {
 // prepare opens head and checkpoint.
 func (v *verifier) prepare(r io.Reader) error {
 	if v.trust.Keys != nil {
-		for _, key := range v.trust.Keys.macs {
-			v.macs = append(v.macs, hmac.New(sha256.New, key))
+		for _, m := range v.trust.Keys.macs {
+			v.macs = append(v.macs, hmac.New(sha256.New, m.key))
 		}
 		if v.trust.Public == nil {
 			v.trust.Public = v.trust.Keys.Public
@@ -195,8 +192,7 @@ func (v *verifier) receipt(raw []byte) error {
 	return nil
 }
 
-// mac checks that a receipt has the mac that it must have. Keys follow each other: behind a mac of a newer one, none of an
-// older one is good.
+// mac checks that a receipt has the mac that it must have, by the key that was in use.
 func (v *verifier) mac(l *line) {
 	v.macSeen = v.macSeen || l[fMac] != nil
 	if v.macBad > 0 || len(v.macs) == 0 {
@@ -212,11 +208,8 @@ func (v *verifier) mac(l *line) {
 		}
 		return
 	}
-	for i, m := range v.macs {
-		if v.sumsTo(m, l[fHash], l[fMac]) {
-			v.macs = v.macs[i:]
-			return
-		}
+	if i := k.keyOf(n); i >= 0 && v.sumsTo(v.macs[i], l[fHash], l[fMac]) {
+		return
 	}
 	v.macBad, v.macReason = n, "its mac is not by the key of this log"
 }

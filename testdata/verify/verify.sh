@@ -3,7 +3,7 @@
 # to be read beside docs/SCHEMAS.md.
 #
 #   verify.sh chain LOG...               every receipt's own hash and its link; prints how many there are and the last hash
-#   verify.sh macs SECRETS LOG...        the chain, and every mac, by one of the keys in keys/receipt/receipt.key, never an older behind a newer one
+#   verify.sh macs SECRETS LOG...        the chain, and every mac, by the key in keys/receipt/receipt.key that was in use
 #   verify.sh head PUBLIC HEAD LOG...    the head's signature, its count and its hash
 #   verify.sh checkpoint PUBLIC FILE LOG...  the signature, and that the log begins with what was checkpointed
 #   verify.sh proof PUBLIC FILE          the signature, and that the receipt is in the tree; prints the receipt
@@ -36,8 +36,8 @@ chain() {
 }
 
 macs() {
-  local keys=() key=0 count=0 adopted last hash mac k
-  for k in $(sed -n 's/^mac //p' "$1"); do keys+=("$(base64 -d <<<"$k" | hex)"); done
+  local keys=() from=() key=0 count=0 adopted last hash mac k n
+  while read -r k n; do keys+=("$(base64 -d <<<"$k" | hex)") from+=("$n"); done < <(sed -n 's/^mac //p' "$1")
   read -r _ adopted last < <(grep '^adopted ' "$1")
   shift
   chain "$@" >/dev/null # a mac is of a hash: that has to be right, and no line be left out
@@ -48,10 +48,8 @@ macs() {
       [ "$count" -lt "$adopted" ] || [ "$hash" = "$last" ] || die "receipt $count is not the one that was the last when the key was made"
       continue
     fi
-    until [ "$mac" = "$(printf 'clawsh receipt mac v1\n%s' "$hash" | openssl dgst -r -sha256 -mac HMAC -macopt "hexkey:${keys[key]}" | cut -c1-64)" ]; do
-      key=$((key + 1))
-      [ "$key" -lt "${#keys[@]}" ] || die "receipt $count: its mac"
-    done
+    while [ $((key + 1)) -lt "${#keys[@]}" ] && [ "${from[key + 1]}" -le "$count" ]; do key=$((key + 1)); done
+    [ "$mac" = "$(printf 'clawsh receipt mac v1\n%s' "$hash" | openssl dgst -r -sha256 -mac HMAC -macopt "hexkey:${keys[key]}" | cut -c1-64)" ] || die "receipt $count: its mac"
   done < <(lines "$@" | jq -r '[.receipt_hash, .mac // ""] | @tsv')
   [ "$count" -ge "$adopted" ] || die "there were $adopted receipts when the key was made"
 }

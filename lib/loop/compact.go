@@ -107,23 +107,8 @@ func fallen(turns []conversation.Turn, small int) []conversation.Turn {
 func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID string, used func(*record.Request, *record.Response) error) (record.Summary, error) {
 	s := record.Summary{V: record.Version, Kind: record.KindSummary, ID: record.NewID("sum-"), ConversationID: l.ConversationID, TurnID: turnID, Agent: l.Agent,
 		Content: l.history.Summary, ThroughTurnID: old[len(old)-1].ID, ThroughRecordID: old[len(old)-1].Record, Turns: len(old)}
-	// a request holds a transcript and the summary so far, each of them half of what the model can be sent
-	texts := conversation.Transcripts(old, (l.Budget.Tokens+1)/2)
-	for i, text := range texts {
-		req := l.summaryRequest(s.Content, text, turnID)
-		resp, err := l.askOnce(ctx, req)
-		if err != nil {
-			return s, fmt.Errorf("ask for a summary: %w", err)
-		}
-		s.Usage, s.Provider, s.Model = s.Usage.Add(resp.Usage), resp.Provider, resp.Model
-		s.Content = strings.TrimSpace(resp.FinalText)
-		spent := used(req, resp)
-		if err := l.acceptable(s.Content, old); err != nil {
-			return s, err
-		}
-		if spent != nil && i < len(texts)-1 {
-			return s, spent
-		}
+	if last, err := l.write(ctx, &s, old, used); err != nil {
+		return s, l.wasted(ctx, &s, last, err)
 	}
 	if l.LeftOut > 0 {
 		s.Content += fmt.Sprintf("\n\n(%d turns before that were too much to summarise.)", l.LeftOut)
@@ -138,6 +123,47 @@ func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID st
 	}
 	l.history.Summary, l.history.Turns, l.LeftOut = s.Content, l.history.Turns[len(old):], 0
 	return s, nil
+}
+
+// write asks for the content of a summary, and returns the last response, nil if there was none.
+func (l *Loop) write(ctx context.Context, s *record.Summary, old []conversation.Turn, used func(*record.Request, *record.Response) error) (last *record.Response, err error) {
+	// a request holds a transcript and the summary so far, each of them half of what the model can be sent
+	texts := conversation.Transcripts(old, (l.Budget.Tokens+1)/2)
+	for i, text := range texts {
+		req := l.summaryRequest(s.Content, text, s.TurnID)
+		resp, err := l.askOnce(ctx, req)
+		if err != nil {
+			return last, fmt.Errorf("ask for a summary: %w", err)
+		}
+		last = resp
+		s.Usage, s.Provider, s.Model = s.Usage.Add(resp.Usage), resp.Provider, resp.Model
+		s.Content = strings.TrimSpace(resp.FinalText)
+		spent := used(req, resp)
+		if err := l.acceptable(s.Content, old); err != nil {
+			return last, err
+		}
+		if spent != nil && i < len(texts)-1 {
+			return last, spent
+		}
+	}
+	return last, nil
+}
+
+// wasted stores what a summary used that came to nothing because of an error, which it returns: as a response without text, which
+// no model is sent and every count includes.
+func (l *Loop) wasted(ctx context.Context, s *record.Summary, last *record.Response, cause error) error {
+	if last == nil {
+		return cause
+	}
+	line, err := record.Encode(record.Response{V: record.Version, Kind: record.KindResponse, ID: record.NewID("resp-"), ConversationID: s.ConversationID,
+		TurnID: s.TurnID, TS: record.Now(), RequestID: last.RequestID, FinishReason: last.FinishReason, Provider: s.Provider, Model: s.Model, ToolCalls: []record.CallPart{}, Usage: s.Usage})
+	if err == nil {
+		err = errors.Join(l.mem.put(line), l.mem.sync(context.WithoutCancel(ctx)))
+	}
+	if err != nil {
+		l.Warn("usage_not_stored", "conversation_id", s.ConversationID, "error", err.Error())
+	}
+	return cause
 }
 
 const unchanged = "nothing has changed: try again, or another model"

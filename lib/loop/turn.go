@@ -14,6 +14,7 @@ import (
 // turn is the state of one turn.
 type turn struct {
 	*Loop
+	other bool // it goes on with another conversation than the turn before
 	id    string
 	final record.Final
 	spent spending
@@ -40,7 +41,8 @@ func (l *Loop) Turn(ctx context.Context, user record.User) (record.Final, error)
 }
 
 func (l *Loop) begin(user *record.User) *turn {
-	if user.ConversationID != "" && user.ConversationID != l.ConversationID {
+	other := user.ConversationID != "" && user.ConversationID != l.ConversationID
+	if other {
 		l.ConversationID, l.history, l.LeftOut, l.started = user.ConversationID, conversation.Conversation{}, 0, true
 	}
 	if !l.started {
@@ -55,7 +57,7 @@ func (l *Loop) begin(user *record.User) *turn {
 	}
 	user.V, user.Kind, user.ConversationID, user.Agent = record.Version, record.KindUser, l.ConversationID, l.Agent
 	user.TS = record.Now()
-	return &turn{Loop: l, id: user.TurnID, final: record.Final{V: record.Version, Kind: record.KindFinal, ID: record.NewID("final-"),
+	return &turn{Loop: l, id: user.TurnID, other: other, final: record.Final{V: record.Version, Kind: record.KindFinal, ID: record.NewID("final-"),
 		ConversationID: l.ConversationID, TurnID: user.TurnID, Agent: l.Agent, Denials: []record.Denial{}, Receipts: []string{}}}
 }
 
@@ -69,6 +71,11 @@ func (t *turn) run(ctx context.Context, user record.User) error {
 	}
 	t.history.Turns = append(t.history.Turns, conversation.Turn{ID: t.id, Record: t.final.ID})
 	t.say(record.Message{Role: "user", Content: user.Content})
+	if t.other { // it may be one that is stored
+		if err := t.reload(ctx); err != nil {
+			return err
+		}
+	}
 	if err := t.compact(ctx); err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ says. Exit code 1 if anything is wrong. Others may go on reading and writing; wi
 		Flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&k.words, "words", false, "also compare every word of the search indexes with the entries")
 			f.BoolVar(&k.rebuild, "rebuild", false, "make indexes, triggers and views anew, and leave no byte of what was deleted")
-			f.BoolVar(&k.repair, "repair-mirror", false, "make wrong mirrors anew")
+			f.BoolVar(&k.repair, "repair-mirror", false, "make wrong mirrors of stored conversations anew")
 		},
 		Access: k.access,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
@@ -78,7 +78,7 @@ says. Exit code 1 if anything is wrong. Others may go on reading and writing; wi
 			}
 			if n := k.result.left(); n > 0 {
 				return k.result, envelope.Errorf(envelope.ExitError, "memory.damaged", "the memory has %d problems, the first: %s", n, k.first()).
-					WithHint("claw-mem check --rebuild makes indexes anew, --repair-mirror mirrors; entries come back from a backup only")
+					WithHint("claw-mem check --rebuild makes indexes anew, --repair-mirror mirrors; entries come back from a backup only: put it in the place of %s, and remove its -wal and -shm", k.result.Path)
 			}
 			return k.result, nil
 		}}
@@ -151,6 +151,9 @@ const settle = 500 * time.Millisecond
 // mirrors compares all sessions. What differs is looked at again a little later: records are mirrored after they are stored.
 func (k *checker) mirrors(ctx context.Context) error {
 	list, err := k.store.Conversations(0)
+	if err != nil && len(k.result.Problems) > 0 {
+		return nil // the file is too damaged to be compared, and that is told
+	}
 	if err != nil {
 		return err
 	}
@@ -202,15 +205,10 @@ func (k *checker) session(id string) error {
 	p := memory.Problem{What: memory.ProblemMirror, ConversationID: id}
 	conv, entries, err := k.store.Show(id)
 	if errors.Is(err, memory.ErrNotFound) {
-		p.Message = fmt.Sprintf("session %s is not in the memory", id)
-		if k.repair {
-			err = k.mirror.Remove(id)
-			p.Rebuilt = err == nil
-		} else {
-			err = nil
-		}
+		// it may be all that is left of a conversation, behind a backup that was put back: nobody removes it but a person
+		p.Message = fmt.Sprintf("session %s is not in the memory: claw-mem cannot bring it back from there; remove the file if it is not wanted", id)
 		k.result.Problems = append(k.result.Problems, p)
-		return err
+		return nil
 	}
 	if err != nil { // an entry cannot be read: others can
 		p.Message = fmt.Sprintf("session %s cannot be compared: %v", id, err)

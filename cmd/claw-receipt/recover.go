@@ -51,7 +51,7 @@ passed as any tool may take. claw-loop does this when it starts. Calls that may 
 				return nil, fmt.Errorf("ask whether calls are under way: %w", err)
 			}
 			if alone != nil {
-				defer alone.Close()
+				alone.Close() // who starts from now on can run nothing whose permit has expired
 			}
 			r, err := log.Recover(receipt.RecoverOptions{Audit: cfg.AuditPath(), Quiet: alone != nil, Patience: patience(cfg), Now: time.Now()})
 			if errors.Is(err, receipt.ErrTampered) {

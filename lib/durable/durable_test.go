@@ -36,7 +36,11 @@ func TestMain(m *testing.M) {
 func count(l *Log) error {
 	for range perProcess {
 		err := l.AppendNext(false, func(e *End) ([]byte, error) {
-			last, torn := e.Last, e.Torn
+			last, err := e.Last()
+			if err != nil {
+				return nil, err
+			}
+			torn := e.Torn
 			n := 0
 			if last != nil {
 				if _, err := fmt.Sscan(string(last), &n); err != nil || torn {
@@ -193,7 +197,11 @@ func TestAppendNext(t *testing.T) {
 	var torn bool
 	next := func(line string) error {
 		return l.AppendNext(true, func(e *End) ([]byte, error) {
-			last, torn = string(e.Last), e.Torn
+			b, err := e.Last()
+			last, torn = string(b), e.Torn
+			if err != nil {
+				return nil, err
+			}
 			return []byte(line), nil
 		})
 	}
@@ -258,8 +266,9 @@ func TestLongLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := open(t, path).AppendNext(true, func(e *End) ([]byte, error) {
-		if !bytes.Equal(e.Last, long) || e.Torn {
-			t.Errorf("%d bytes, torn %t", len(e.Last), e.Torn)
+		last, err := e.Last()
+		if err != nil || !bytes.Equal(last, long) || e.Torn {
+			t.Errorf("%d bytes, torn %t, %v", len(last), e.Torn, err)
 		}
 		return []byte("end"), nil
 	})

@@ -84,87 +84,17 @@ func (l *Log) open() error {
 // Append appends one line, given without its newline, and with sync set returns only when it is durable. On an error the
 // line is not in the log, unless the message says that syncing it failed. A line that holds a newline is refused.
 func (l *Log) Append(line []byte, sync bool) error {
-	return l.append(sync, func(*End) ([]byte, error) { return line, nil })
+	return l.AppendNext(sync, func(*End) ([]byte, error) { return line, nil })
 }
 
 // AppendNext appends the line that next makes of the end of the log, all under the lock, so that lines can be numbered or
 // chained. An error of next is returned as it is, and nothing is written. With sync set it returns only when the line is
 // durable: that is waited for without the lock, so that several processes wait for the disk at the same time.
 func (l *Log) AppendNext(sync bool, next func(e *End) ([]byte, error)) error {
-	return l.append(sync, func(e *End) ([]byte, error) {
-		if err := e.readLast(); err != nil {
-			return nil, err
-		}
-		return next(e)
-	})
-}
-
-// Locked calls f under the log's lock, with the end of the log.
-func (l *Log) Locked(f func(e *End) error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.locked(func(e *End) error {
-		if err := e.readLast(); err != nil {
-			return err
-		}
-		return f(e)
-	})
-}
-
-// End is the end of a log, for a process that holds its lock.
-type End struct {
-	Last []byte // the last complete line, without its newline; nil if there is none. It must not be kept or changed
-	Torn bool   // the file ends without a newline: a process died in the middle of a write
-	Ours bool   // nobody else has appended since the last append by this Log
-	Size int64  // of the file, in bytes
-
-	log *Log
-}
-
-// ReadAt reads bytes of the log (io.ReaderAt).
-func (e *End) ReadAt(p []byte, off int64) (int, error) { return e.log.f.ReadAt(p, off) }
-
-// Cut shortens the log to so many bytes.
-func (e *End) Cut(size int64) error {
-	l := e.log
-	l.end, l.last = -1, nil
-	if err := l.f.Truncate(size); err != nil {
-		return fmt.Errorf("cut %s to %d bytes: %w", l.path, size, err)
-	}
-	e.Size, e.Torn, e.Ours, e.Last = size, false, false, nil
-	return e.readLast()
-}
-
-func (e *End) readLast() error {
-	l := e.log
-	if l.last == nil {
-		var err error
-		if l.last, err = lastLine(l.f, e.Size); err != nil {
-			return fmt.Errorf("read the last line of %s: %w", l.path, err)
-		}
-	}
-	e.Last = l.last
-	return nil
-}
-
-// locked calls f under the lock of the file; the caller holds mu.
-func (l *Log) locked(f func(e *End) error) error {
-	if err := l.lock(); err != nil {
-		return err
-	}
-	defer unix.Flock(int(l.f.Fd()), unix.LOCK_UN)
-	e, err := l.look()
-	if err != nil {
-		return fmt.Errorf("read the end of %s: %w", l.path, err)
-	}
-	return f(e)
-}
-
-func (l *Log) append(sync bool, compose func(e *End) ([]byte, error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	err := l.locked(func(e *End) error {
-		line, err := compose(e)
+		line, err := next(e)
 		if err != nil {
 			return err
 		}
@@ -180,6 +110,61 @@ func (l *Log) append(sync bool, compose func(e *End) ([]byte, error)) error {
 		return fmt.Errorf("sync %s: %w", l.path, err)
 	}
 	return nil
+}
+
+// Locked calls f under the log's lock, with the end of the log.
+func (l *Log) Locked(f func(e *End) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.locked(f)
+}
+
+// End is the end of a log, for a process that holds its lock.
+type End struct {
+	Torn bool  // the file ends without a newline: a process died in the middle of a write
+	Ours bool  // nobody else has appended since the last append by this Log
+	Size int64 // of the file, in bytes
+
+	log *Log
+}
+
+// ReadAt reads bytes of the log (io.ReaderAt).
+func (e *End) ReadAt(p []byte, off int64) (int, error) { return e.log.f.ReadAt(p, off) }
+
+// Cut shortens the log to so many bytes.
+func (e *End) Cut(size int64) error {
+	l := e.log
+	l.end, l.last = -1, nil
+	if err := l.f.Truncate(size); err != nil {
+		return fmt.Errorf("cut %s to %d bytes: %w", l.path, size, err)
+	}
+	e.Size, e.Torn, e.Ours = size, false, false
+	return nil
+}
+
+// Last is the last complete line, without its newline; nil if there is none. It must not be kept or changed.
+func (e *End) Last() ([]byte, error) {
+	l := e.log
+	if l.last == nil {
+		var err error
+		if l.last, err = lastLine(l.f, e.Size); err != nil {
+			return nil, fmt.Errorf("read the last line of %s: %w", l.path, err)
+		}
+	}
+	return l.last, nil
+}
+
+// locked calls f under the lock of the file; the caller holds mu.
+func (l *Log) locked(f func(e *End) error) error {
+	if err := l.lock(); err != nil {
+		return err
+	}
+	defer unix.Flock(int(l.f.Fd()), unix.LOCK_UN)
+	e, err := l.look()
+	if err != nil {
+		return fmt.Errorf("read the end of %s: %w", l.path, err)
+	}
+	return f(e)
 }
 
 // lock takes the lock, on the file that has the name: another process may have moved it away while we waited.

@@ -68,7 +68,8 @@ func (l *Log) lastLine(e *durable.End) ([]byte, error) {
 		}
 	}
 	if e.Size > 0 {
-		return bytes.Clone(e.Last), nil
+		last, err := e.Last()
+		return bytes.Clone(last), err
 	}
 	parts, err := countParts(l.path)
 	if err != nil || parts == 0 {

@@ -103,3 +103,70 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
+
+// FuzzCheckProof changes a proof: it must not be believed, unless it says the same.
+func FuzzCheckProof(f *testing.F) {
+	path, o, _ := chain(f, 7)
+	k := keysOf(f, o)
+	sealed := func() *Source {
+		src, err := Open(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Cleanup(func() { src.Close() })
+		return src
+	}
+	checkpoint, _, err := Checkpoint(sealed(), k)
+	if err != nil {
+		f.Fatal(err)
+	}
+	p, err := Prove(sealed(), Trust{Keys: k, Public: k.Public, Against: checkpoint}, 5)
+	if err != nil {
+		f.Fatal(err)
+	}
+	good := p.Encode()
+	if got, n, err := CheckProof(good, k.Public); err != nil || n != 7 || got.Receipt != p.Receipt {
+		f.Fatal(got, n, err)
+	}
+	f.Add(uint16(0), uint16(1), []byte("x"))
+	f.Add(uint16(bytes.Index(good, []byte("index 4"))+6), uint16(1), []byte("5"))
+	f.Add(uint16(len(good)), uint16(0), checkpoint)
+	f.Add(uint16(0), uint16(len(good)), []byte(proofLabel+"\n\n"))
+	f.Fuzz(func(t *testing.T, at, cut uint16, in []byte) {
+		i := int(at) % (len(good) + 1)
+		b := slices.Concat(good[:i], in, good[min(len(good), i+int(cut)):])
+		got, n, err := CheckProof(b, k.Public)
+		if err == nil && (got.Receipt != p.Receipt || got.Number != p.Number || n != 7 || got.Origin != k.Origin) {
+			t.Fatalf("believed %+v of %d: %q", got, n, b)
+		}
+	})
+}
+
+// FuzzKept: of any bytes, only checkpoints that the key has signed count.
+func FuzzKept(f *testing.F) {
+	path, o, _ := chain(f, 3)
+	k := keysOf(f, o)
+	src, err := Open(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer src.Close()
+	good, _, err := Checkpoint(src, k)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good, []byte{})
+	f.Add(good, good)
+	f.Add([]byte("\n\n— x\n"), []byte("a\n"))
+	f.Fuzz(func(t *testing.T, before, after []byte) {
+		list, err := openKept(slices.Concat(before, good, after), k.Public)
+		if err != nil {
+			return
+		}
+		for _, c := range list {
+			if c.N != 3 {
+				t.Fatalf("a checkpoint of %d that nobody signed", c.N)
+			}
+		}
+	})
+}

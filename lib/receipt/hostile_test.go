@@ -193,9 +193,10 @@ func TestOneReceiptForOneDecision(t *testing.T) {
 	}
 }
 
-// TestOldDecisionTakesNoID: a made up verdict about an old decision is looked for in the whole log.
+// TestOldDecisionTakesNoID: a made up verdict about an old decision is looked for in the whole log, its older parts as well.
 func TestOldDecisionTakesNoID(t *testing.T) {
 	path, o := home(t)
+	o.RotateBytes = 20_000
 	l := openLog(t, path, o)
 	for _, id := range []string{"01900000-0000-7000-8000-000000000000", "ffffffff-ffff-7fff-8fff-ffffffffffff", "------------------------------------"} {
 		res := allowedNow(1, auditPrefix+id)

@@ -174,8 +174,12 @@ func (l *Log) writeHead() error {
 				return nil // if nobody with the key wrote it, who comes next finds that
 			}
 		}
+		mine := l.keys // replaced since the receipt was written, they sign no head any more that is believed
+		if err := l.loadKeys(); err != nil {
+			return err
+		}
 		var s signed
-		if l.sign != nil {
+		if l.sign != nil && l.keys == mine {
 			s = <-l.sign
 		} else {
 			s = l.now.signed(l.keys)
@@ -196,20 +200,6 @@ func (l *Log) unverifiedHead() (head, bool) {
 	text, _, _ := bytes.Cut(raw, []byte("\n\n"))
 	h, err := parseHead(string(text)+"\n", l.keys.Origin)
 	return h, err == nil
-}
-
-// has tells whether there is a receipt with this id. The log is locked.
-func (l *Log) has(id string) (bool, error) {
-	src, err := open(l.path, false)
-	if err != nil {
-		return false, err
-	}
-	defer src.Close()
-	_, _, err = Find(src, id)
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // Accept signs a head for the log as it is, after an operator has looked at it: for one whose head was lost. Its chain and macs

@@ -38,13 +38,13 @@ func decidedAt(id string) (time.Time, bool) {
 }
 
 // exists tells whether the call whose decision gave the id has its receipt. It can only be behind the decision: of a fresh one, the
-// end of the log is read, else all of it. The log is locked.
+// end of the log is read, else all of it, as bytes: a result that comes late must not hold up the others. The log is locked.
 func (l *Log) exists(e *durable.End, id string, all bool) (bool, error) {
+	since := "" // nothing is older
 	decided, ok := decidedAt(id)
-	if age := time.Since(decided); all || !ok || age > fresh || age < -skew {
-		return l.has(id)
+	if age := time.Since(decided); ok && !all && age <= fresh && age >= -skew {
+		since = decided.Add(-skew).Format(record.TimeFormat)
 	}
-	since := decided.Add(-skew).Format(record.TimeFormat)
 	found, done, err := searchBack(e, e.Size, id, since)
 	if found || done || err != nil {
 		return found, err
@@ -69,7 +69,7 @@ func (l *Log) exists(e *durable.End, id string, all bool) (bool, error) {
 	return false, nil
 }
 
-// searchBack looks for a receipt with the id, from the end on, until all in a piece are older than since: done.
+// searchBack looks for a receipt with the id, from the end on, until all in a piece are older than since, if that is not empty: done.
 func searchBack(r io.ReaderAt, size int64, id, since string) (found, done bool, err error) {
 	const piece = 32 << 10
 	buf := make([]byte, piece+maxLineBytes)
@@ -83,7 +83,7 @@ func searchBack(r io.ReaderAt, size int64, id, since string) (found, done bool, 
 		if bytes.Contains(buf[:n], start) {
 			return true, false, nil
 		}
-		if older(buf[:n], since) {
+		if since != "" && older(buf[:n], since) {
 			return false, true, nil
 		}
 	}

@@ -88,11 +88,16 @@ type checkResult struct {
 	Count   int             `json:"count"`
 	Number  int             `json:"number"`
 	Receipt receipt.Receipt `json:"receipt"`
+	Retired string          `json:"retired_at,omitzero"`
 }
 
-// WriteText says what is proven.
+// WriteText says what is proven, and by which key.
 func (r checkResult) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "proven: it is receipt %d of the first %d of the log %s\n\n", r.Number, r.Count, terminal.Escape(r.Origin))
+	fmt.Fprintf(w, "proven: it is receipt %d of the first %d of the log %s\n", r.Number, r.Count, terminal.Escape(r.Origin))
+	if r.Retired != "" {
+		fmt.Fprintf(w, "by a key that was replaced at %s: if it leaked, somebody may have made this proof with it since\n", terminal.Escape(r.Retired))
+	}
+	fmt.Fprintln(w)
 	writeReceipt(w, r.Number, r.Receipt)
 	return nil
 }
@@ -128,6 +133,6 @@ itself or a file of keys, as claw-receipt keys writes them. FILE may be - for st
 			if err != nil {
 				return nil, envelope.Errorf(envelope.ExitError, "proof.wrong", "check the proof: %w", err)
 			}
-			return checkResult{Origin: p.Origin, Count: n, Number: p.Number, Receipt: p.Receipt}, nil
+			return checkResult{Origin: p.Origin, Count: n, Number: p.Number, Receipt: p.Receipt, Retired: p.RetiredAt}, nil
 		}}
 }

@@ -93,7 +93,8 @@ was withheld from when it was stored, the stored text is not that of the receipt
 		}}
 }
 
-// genuine refuses to show as a receipt what somebody without the key put into the log, or changed there.
+// genuine refuses to show as a receipt what somebody without the key put into the log, or changed there. For one that the key in
+// use did not seal, the whole log has to speak: it is older than all keys, or its key was replaced, and may have leaked.
 func genuine(c *command.Call, s *showResult) error {
 	cfg, err := c.Config()
 	if err != nil {
@@ -107,7 +108,15 @@ func genuine(c *command.Call, s *showResult) error {
 		return envelope.Errorf(envelope.ExitError, "receipts.broken", "receipt %d, %s, is not as it was written: %w", s.Number, terminal.Escape(s.Receipt.ID), err).
 			WithHint("run claw-receipt verify")
 	}
-	return nil
+	if k == nil || k.Seals(s.Number) {
+		return nil
+	}
+	var o verifyOptions
+	v := verifyResult{Log: cfg.Receipts.Path}
+	if err = o.held(c, &v); err == nil && !v.Valid {
+		err = v.failure()
+	}
+	return err
 }
 
 // find looks up a receipt.

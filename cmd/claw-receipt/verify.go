@@ -95,10 +95,7 @@ func (o *verifyOptions) run(c *command.Call) (command.Result, error) {
 	if err := o.locate(c, &v); err != nil {
 		return nil, err
 	}
-	err := o.look(c, &v)
-	if err == nil && !v.Valid && v.Head == receipt.Disagrees { // keys may have been replaced while we looked
-		err = o.look(c, &v)
-	}
+	err := o.held(c, &v)
 	if errors.Is(err, receipt.ErrCheckpoint) {
 		return nil, envelope.Errorf(envelope.ExitError, "checkpoint.wrong", "verify against %s: %w", terminal.Escape(o.against), err)
 	}
@@ -109,6 +106,15 @@ func (o *verifyOptions) run(c *command.Call) (command.Result, error) {
 		return v, v.failure()
 	}
 	return v, nil
+}
+
+// held verifies the log; once more if it may be that keys were replaced meanwhile.
+func (o *verifyOptions) held(c *command.Call, v *verifyResult) error {
+	err := o.look(c, v)
+	if err == nil && !v.Valid && v.Head == receipt.Disagrees {
+		err = o.look(c, v)
+	}
+	return err
 }
 
 // look verifies the log as it is now.

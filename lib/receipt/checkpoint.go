@@ -40,6 +40,7 @@ type Proof struct {
 	Number     int
 	Checkpoint []byte
 	Origin     string
+	RetiredAt  string // when the key was replaced that signed the checkpoint: who got hold of it may have signed since. Set by CheckProof
 	hashes     tlog.RecordProof
 }
 
@@ -131,7 +132,7 @@ func (p *Proof) Encode() []byte {
 // CheckProof reads a proof and checks all that it says, by one of the keys: the signature of its checkpoint, that the receipt is
 // in the tree, and that the receipt's hash is that of its content. It returns the proof, and how many receipts the checkpoint counts.
 func CheckProof(raw []byte, keys []PublicKey) (*Proof, int, error) {
-	p, err := parseProof(raw)
+	p, err := parseProof(bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n")))
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the proof: %w", err)
 	}
@@ -145,6 +146,7 @@ func CheckProof(raw []byte, keys []PublicKey) (*Proof, int, error) {
 		return nil, 0, errors.New("the proof is wrong: it holds more than one checkpoint")
 	}
 	tree := list[0]
+	p.RetiredAt = tree.retired
 	if int64(p.Number) > tree.N {
 		return nil, 0, fmt.Errorf("the proof is wrong: receipt %d is not among the %d of the checkpoint", p.Number, tree.N)
 	}

@@ -68,11 +68,11 @@ func parseHead(text, origin string) (h head, err error) {
 	return h, nil
 }
 
-// openHead checks the signature of a head, which must be by a key in use: the first, or one that is not retired.
+// openHead checks the signature of a head, which must be by a key that is not retired.
 func openHead(raw []byte, keys []PublicKey) (head, error) {
 	var inUse []PublicKey
-	for i, k := range keys {
-		if i == 0 || k.RetiredAt == "" {
+	for _, k := range keys {
+		if k.RetiredAt == "" {
 			inUse = append(inUse, k)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // kept is a checkpoint that was kept, and as it was.
 type kept struct {
 	tlog.Tree
-	raw []byte
+	raw     []byte
+	retired string // when the key was replaced that signed it
 }
 
 // openKept checks the signatures of one or more checkpoints (https://c2sp.org/tlog-checkpoint), one behind the other, and returns
@@ -28,22 +29,37 @@ func openKept(raw []byte, keys []PublicKey) ([]kept, error) {
 		return nil, err
 	}
 	var list []kept
-	for _, text := range splitNotes(raw) {
+	for i, text := range splitNotes(bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n"))) { // as a mail leaves it
 		n, err := note.Open(text, known)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrCheckpoint, whyUnsigned(err))
+			return nil, fmt.Errorf("%w: number %d in the file: %w", ErrCheckpoint, i+1, whyUnsigned(err))
 		}
 		tree, err := parseCheckpoint(n.Text, n.Sigs[0].Name)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)
+			return nil, fmt.Errorf("%w: number %d in the file: %w", ErrCheckpoint, i+1, err)
 		}
-		list = append(list, kept{tree, text})
+		list = append(list, kept{tree, text, retiredAt(n.Sigs, keys)})
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%w: it is empty", ErrCheckpoint)
 	}
 	slices.SortStableFunc(list, func(a, b kept) int { return cmp.Compare(a.N, b.N) })
 	return list, nil
+}
+
+// retiredAt is when the last of the keys was replaced that signed, empty if one of them is in use.
+func retiredAt(sigs []note.Signature, keys []PublicKey) (at string) {
+	for _, k := range keys {
+		v, err := note.NewVerifier(k.Key)
+		if err != nil || !slices.ContainsFunc(sigs, func(s note.Signature) bool { return s.Name == v.Name() && s.Hash == v.KeyHash() }) {
+			continue
+		}
+		if k.RetiredAt == "" {
+			return ""
+		}
+		at = max(at, k.RetiredAt)
+	}
+	return at
 }
 
 // whyUnsigned tells a note of another key from what is no note at all.

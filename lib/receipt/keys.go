@@ -1,6 +1,7 @@
 package receipt
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -146,12 +147,18 @@ func (k *Keys) renew(from int) error {
 	return nil
 }
 
+// maxPublicBytes is less than durable.ReadPrivate reads: keys that cannot be read any more are lost.
+const maxPublicBytes = 60 << 10
+
 // savePublic writes the public file. It comes first: a crash before save leaves a public key that signs nothing, or the head.
 func (k *Keys) savePublic(dir string) error {
 	_, path := keyFiles(dir)
 	var pub strings.Builder
 	for _, p := range k.Public {
 		pub.WriteString(strings.TrimSpace(p.Key+" "+p.RetiredAt) + "\n")
+	}
+	if pub.Len() > maxPublicBytes {
+		return fmt.Errorf("%d keys were replaced already: %s would be too long to be read", len(k.Public)-1, path)
 	}
 	return durable.Replace(path, []byte(pub.String()), 0o644)
 }
@@ -189,7 +196,7 @@ func LoadKeys(dir string) (*Keys, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("%s does not hold the public key of %s", publicPath, secretPath)
 	}
-	inUse := k.Public[i]
+	inUse := PublicKey{Key: k.Public[i].Key}                            // retired only by replacing that was interrupted, and did not come about
 	k.Public = slices.Insert(slices.Delete(k.Public, i, i+1), 0, inUse) // else it is one whose making was interrupted
 	k.Origin = k.signer.Name()
 	return k, nil
@@ -246,13 +253,18 @@ func LoadPublic(path string) ([]PublicKey, error) {
 	return ParsePublic(string(raw))
 }
 
-// ParsePublic reads public keys as LoadPublic does.
+// ParsePublic reads public keys as LoadPublic does. A key that comes twice, as in an older file and a newer one behind each other, is
+// one, and retired if it is in one of them.
 func ParsePublic(text string) ([]PublicKey, error) {
 	var keys []PublicKey
 	for i, l := range strings.Split(strings.TrimSpace(text), "\n") {
 		key, retired, _ := strings.Cut(strings.TrimSpace(l), " ")
 		if _, err := note.NewVerifier(key); err != nil {
 			return nil, fmt.Errorf("public key, line %d: want NAME+HASH+KEY", i+1)
+		}
+		if at := slices.IndexFunc(keys, func(p PublicKey) bool { return p.Key == key }); at >= 0 {
+			keys[at].RetiredAt = cmp.Or(keys[at].RetiredAt, retired)
+			continue
 		}
 		keys = append(keys, PublicKey{key, retired})
 	}
@@ -311,6 +323,9 @@ func (k *Keys) keyOf(number int) int {
 	}
 	return i
 }
+
+// Seals tells whether the receipt of that number is sealed by the key in use: not by one that it replaced, nor by none.
+func (k *Keys) Seals(number int) bool { return k.keyOf(number) == len(k.macs)-1 }
 
 // mac is the code of a receipt's hash, in hex, by the key in use.
 func (k *Keys) mac(receiptHash string) string {

@@ -67,3 +67,65 @@ func TestRecoveredByReplacedKey(t *testing.T) {
 		t.Errorf("recovered %+v, %v", rec, err)
 	}
 }
+
+// TestReplacedTooOften: keys that could not be read any more are not made.
+func TestReplacedTooOften(t *testing.T) {
+	path, o := home(t)
+	mustAppend(t, openLog(t, path, o), 1)
+	k := keysOf(t, o)
+	for range 600 {
+		if err := k.renew(2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.savePublic(o.Keys); err == nil {
+		t.Error("600 keys are written")
+	}
+	if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid {
+		t.Errorf("%+v", rep)
+	}
+}
+
+// TestReplacingInterrupted: keys whose replacing was interrupted, behind any step, are in use still, and their heads believed.
+func TestReplacingInterrupted(t *testing.T) {
+	for step := range 3 {
+		path, o := home(t)
+		mustAppend(t, openLog(t, path, o), 2)
+		secret, _ := keyFiles(o.Keys)
+		oldHead, oldSecret := read(t, headPath(path)), read(t, secret)
+		if _, err := RotateKeys(o.Keys, path); err != nil {
+			t.Fatal(err)
+		}
+		if step < 1 {
+			put(t, headPath(path), oldHead)
+		}
+		if step < 2 {
+			put(t, secret, oldSecret)
+		}
+		check := func(when string) {
+			t.Helper()
+			k := keysOf(t, o)
+			for _, trust := range []Trust{{Keys: k}, {Public: k.Public}} {
+				if rep := verifyFile(t, path, trust); !rep.Valid || k.Public[0].RetiredAt != "" {
+					t.Errorf("step %d, %s: %+v, %+v", step, when, rep, k.Public)
+				}
+			}
+		}
+		check("interrupted")
+		mustAppend(t, openLog(t, path, o), 1)
+		check("a receipt more")
+		if _, err := RotateKeys(o.Keys, path); err != nil {
+			t.Fatal(err)
+		}
+		check("replaced once more")
+		mustAppend(t, openLog(t, path, o), 1)
+		check("and a receipt more")
+	}
+}
+
+func put(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

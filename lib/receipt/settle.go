@@ -49,7 +49,7 @@ func (l *Log) endRotation(e *durable.End) error {
 // written is moved away.
 func (l *Log) lastLine(e *durable.End) ([]byte, error) {
 	if e.Torn {
-		tail, err := l.tail(e)
+		tail, from, err := l.tail(e)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (l *Log) lastLine(e *durable.End) ([]byte, error) {
 		if err := durable.Replace(aside, tail, 0o600); err != nil {
 			return nil, err
 		}
-		if err := e.Cut(e.Size - int64(len(tail))); err != nil {
+		if err := e.Cut(from); err != nil {
 			return nil, err
 		}
 	}
@@ -83,14 +83,35 @@ func (l *Log) lastLine(e *durable.End) ([]byte, error) {
 	return lastOf(f)
 }
 
-// tail is what stands behind the last newline.
-func (l *Log) tail(e *durable.End) ([]byte, error) {
-	n := min(e.Size, 64<<10) // of zeros there may be many
-	buf := make([]byte, n)
-	if _, err := e.ReadAt(buf, e.Size-n); err != nil && err != io.EOF {
-		return nil, fmt.Errorf("read the end of %s: %w", l.path, err)
+// tail is what stands behind the last newline, and where it begins. Of zeros, which may be many, it is the first; of what is longer
+// than any receipt, the end.
+func (l *Log) tail(e *durable.End) ([]byte, int64, error) {
+	const piece = 64 << 10
+	size := e.Size
+	for {
+		n := min(size, piece)
+		buf := make([]byte, n)
+		if _, err := e.ReadAt(buf, size-n); err != nil && err != io.EOF {
+			return nil, 0, fmt.Errorf("read the end of %s: %w", l.path, err)
+		}
+		written := len(bytes.TrimRight(buf, "\x00"))
+		if written == 0 && size > n {
+			size -= n
+			continue
+		}
+		if more := min(size-n, piece); written < maxLineBytes && more > 0 { // it may begin before
+			before := make([]byte, more)
+			if _, err := e.ReadAt(before, size-n-more); err != nil {
+				return nil, 0, fmt.Errorf("read the end of %s: %w", l.path, err)
+			}
+			buf, n = append(before, buf...), n+more
+		}
+		at := bytes.LastIndexByte(buf, '\n') + 1
+		if size < e.Size {
+			buf = append(buf, 0)
+		}
+		return buf[at:], size - n + int64(at), nil
 	}
-	return buf[bytes.LastIndexByte(buf, '\n')+1:], nil
 }
 
 // lastOf is the last line of a file of whole lines.
@@ -104,7 +125,10 @@ func lastOf(f *os.File) ([]byte, error) {
 	if _, err := f.ReadAt(buf, info.Size()-n); err != nil && err != io.EOF {
 		return nil, err
 	}
-	buf = bytes.TrimSuffix(buf, []byte{'\n'})
+	buf, ended := bytes.CutSuffix(buf, []byte{'\n'})
+	if !ended {
+		return nil, fmt.Errorf("%w: %s does not end with a whole line: run claw-receipt verify", ErrTampered, f.Name())
+	}
 	return buf[bytes.LastIndexByte(buf, '\n')+1:], nil
 }
 

@@ -25,6 +25,9 @@ func filter() command.Command {
 			if err != nil {
 				return nil, err
 			}
+			if !initialised(cfg) { // said here: without a home, the lock may not even be made
+				return nil, notInitialised(cfg)
+			}
 			underWay, err := durable.Share(cfg.UnderWayPath())
 			if err != nil {
 				return nil, fmt.Errorf("say that receipts may be on their way: %w", err)

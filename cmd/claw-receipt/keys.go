@@ -65,9 +65,16 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 	}
 	dir := cfg.ReceiptKeysDir()
 	r := keysResult{Directory: dir}
+	if o.rotate || o.accept {
+		if _, err := signing(cfg); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case o.create && o.rotate || o.rotate && o.accept || o.create && o.accept:
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--create, --rotate and --accept exclude each other")
+	case o.create && !initialised(cfg):
+		return nil, notInitialised(cfg)
 	case o.create:
 		if r.Created, err = receipt.CreateKeys(dir, cfg.Receipts.Path); err != nil {
 			return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "%w", err)
@@ -82,10 +89,7 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 			return nil, err
 		}
 	}
-	k, err := ownKeys(cfg)
-	if err == nil && k == nil {
-		err = envelope.Errorf(envelope.ExitConfig, "key.unavailable", "there are no receipt keys in %s", dir).WithHint("run: clawsh init")
-	}
+	k, err := signing(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -85,8 +85,8 @@ func missing(cfg *config.Config) error {
 	if _, err := os.Stat(cfg.Receipts.Path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if _, err := os.Stat(cfg.KeysDir()); errors.Is(err, fs.ErrNotExist) {
-		return envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
+	if !initialised(cfg) {
+		return notInitialised(cfg)
 	}
 	err := envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s", cfg.Receipts.Path)
 	if audit, auditErr := os.Stat(cfg.AuditPath()); auditErr == nil && audit.Size() > 0 {
@@ -94,6 +94,16 @@ func missing(cfg *config.Config) error {
 			WithHint("compare with %s", cfg.AuditPath())
 	}
 	return err
+}
+
+// initialised tells whether clawsh init has been there.
+func initialised(cfg *config.Config) bool {
+	_, err := os.Stat(cfg.KeysDir())
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func notInitialised(cfg *config.Config) error {
+	return envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
 }
 
 func count(n int) string {

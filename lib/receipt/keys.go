@@ -186,7 +186,9 @@ func LoadKeys(dir string) (*Keys, error) {
 	if err := k.parse(string(raw)); err != nil {
 		return nil, fmt.Errorf("key %s is damaged: %w", secretPath, err)
 	}
-	if k.Public, err = LoadPublic(publicPath); err != nil {
+	if k.Public, err = LoadPublic(publicPath); errors.Is(err, fs.ErrNotExist) { // that is not the same as no keys: none are to be made
+		return nil, fmt.Errorf("%s is gone, but %s is not: restore it, or there is nothing to check older signatures with", publicPath, secretPath)
+	} else if err != nil {
 		return nil, err
 	}
 	i := slices.IndexFunc(k.Public, func(p PublicKey) bool {

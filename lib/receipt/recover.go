@@ -66,15 +66,7 @@ func (l *Log) Recover(o RecoverOptions) (Recovery, error) {
 	if err != nil || left == nil {
 		return r, err
 	}
-	over := map[string]decision{}
-	for id, d := range left {
-		if end := o.end(d); o.Now.Before(end) {
-			r.Pending++
-			r.PendingUntil = max(r.PendingUntil, end.UTC().Format(record.TimeFormat))
-		} else {
-			over[id] = d
-		}
-	}
+	over, failed := r.sort(left, o)
 	if len(over) > 0 {
 		if from.Receipts > 0 { // the note says that these have none: it may be wrong
 			if err := l.strike(over, 0); err != nil {
@@ -85,7 +77,6 @@ func (l *Log) Recover(o RecoverOptions) (Recovery, error) {
 			return r, err
 		}
 	}
-	var failed []error
 	for _, id := range slices.Sorted(maps.Keys(over)) {
 		x, err := l.interrupted(id, over, size)
 		if err == nil {
@@ -98,6 +89,24 @@ func (l *Log) Recover(o RecoverOptions) (Recovery, error) {
 		return r, errors.Join(failed...)
 	}
 	return r, l.remember(settled{Audit: from.Audit, Mark: from.Mark, Receipts: size})
+}
+
+// sort counts the calls that may still be under way, and returns those that are over, and why of some no receipt can be made: that is
+// known without a look at the log, which would be had again at each start.
+func (r *Recovery) sort(left map[string]decision, o RecoverOptions) (over map[string]decision, failed []error) {
+	over = map[string]decision{}
+	for _, id := range slices.Sorted(maps.Keys(left)) {
+		d := left[id]
+		if end := o.end(d); o.Now.Before(end) {
+			r.Pending++
+			r.PendingUntil = max(r.PendingUntil, end.UTC().Format(record.TimeFormat))
+		} else if _, err := receiptOf(id, d); err != nil {
+			failed = append(failed, fmt.Errorf("write the receipt of an interrupted call: line %s of the audit log: %w", d.ID, err))
+		} else {
+			over[id] = d
+		}
+	}
+	return over, failed
 }
 
 // unsettled are the calls that were allowed and have no receipt, nil if nothing has changed since all was settled; and the places
@@ -166,7 +175,7 @@ func (l *Log) interrupted(id string, left map[string]decision, from int64) (Rece
 	}
 	r, err := receiptOf(id, d)
 	if err != nil {
-		return r, fmt.Errorf("line %s of the audit log: %w", d.ID, err)
+		return r, err
 	}
 	err = l.log.AppendNext(true, func(e *durable.End) ([]byte, error) {
 		ours := e.Ours

@@ -1,6 +1,7 @@
 package receipt
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -194,7 +195,8 @@ func TestRecoverFromADamagedAuditLog(t *testing.T) {
 	c.expect("whole now", 5)
 }
 
-// An allowed line of which no receipt can be made is told, and the others get theirs.
+// An allowed line of which no receipt can be made is told, and the others get theirs. It stays in the audit log: that it is told again does
+// not take a look at the whole log of receipts at each start.
 func TestRecoverTellsOfALineThatSaysNothing(t *testing.T) {
 	empty := `{"v":1,"kind":"audit","id":"audit-` + uuid(2) + `","decision":"allow"}` + "\n"
 	c := newCrashed(t, allowLine(1)+empty+allowLine(3))
@@ -202,6 +204,10 @@ func TestRecoverTellsOfALineThatSaysNothing(t *testing.T) {
 	r, err := l.Recover(c.opts)
 	if err == nil || !strings.Contains(err.Error(), uuid(2)) || len(r.Written) != 2 {
 		t.Errorf("wrote %d, %v", len(r.Written), err)
+	}
+	put(t, c.path, bytes.Replace(read(t, c.path), []byte(`"risk":"low"`), []byte(`"risk":"LOW"`), 1)) // who looks at all finds this
+	if _, err := openLog(t, c.path, c.o).Recover(c.opts); err == nil || !strings.Contains(err.Error(), uuid(2)) || errors.Is(err, ErrTampered) {
+		t.Error(err)
 	}
 }
 

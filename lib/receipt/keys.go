@@ -138,8 +138,8 @@ func (k *Keys) renew(from int) error {
 	if k.signer, err = note.NewSigner(secret); err != nil {
 		return err
 	}
-	if len(k.Public) > 0 {
-		k.Public[0].RetiredAt = record.Now()
+	for i := range k.Public { // those whose making was interrupted, too
+		k.Public[i].RetiredAt = cmp.Or(k.Public[i].RetiredAt, record.Now())
 	}
 	mac := make([]byte, macBytes)
 	rand.Read(mac)
@@ -299,6 +299,9 @@ func RotateKeys(dir, log string) (*Keys, error) {
 			return err
 		}
 		k := l.keys
+		if err := replaceHead(log, k, l.now); err != nil { // it may be by a key whose making was interrupted, and that retires now
+			return err
+		}
 		if err := k.renew(l.now.count + 1); err != nil {
 			return err
 		}
@@ -309,12 +312,24 @@ func RotateKeys(dir, log string) (*Keys, error) {
 		if err := replaceHead(log, k, l.now); err != nil {
 			return err
 		}
-		return k.save(dir)
+		if err := k.save(dir); err != nil {
+			return err
+		}
+		return removeUnfinished(dir)
 	})
 	if err = errors.Join(err, l.Close()); err != nil {
 		return nil, fmt.Errorf("replace the receipt keys: %w", err)
 	}
 	return l.keys, nil
+}
+
+// removeUnfinished removes what replacing of keys left that was interrupted: secret keys may be in it. The log is locked.
+func removeUnfinished(dir string) error {
+	left, err := filepath.Glob(filepath.Join(dir, ".receipt.*.tmp-*"))
+	for _, path := range left {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // keyOf is which key of macs seals the receipt of a number; -1 if it is older than all.

@@ -111,6 +111,7 @@ func TestReplacingInterrupted(t *testing.T) {
 				}
 			}
 		}
+		put(t, filepath.Join(o.Keys, ".receipt.key.tmp-1"), oldSecret)
 		check("interrupted")
 		mustAppend(t, openLog(t, path, o), 1)
 		check("a receipt more")
@@ -118,6 +119,15 @@ func TestReplacingInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("replaced once more")
+		inUse := 0
+		for _, p := range keysOf(t, o).Public {
+			if p.RetiredAt == "" {
+				inUse++
+			}
+		}
+		if left, _ := os.ReadDir(o.Keys); inUse != 1 || len(left) != 2 {
+			t.Errorf("step %d: %d keys are believed, files %v", step, inUse, left)
+		}
 		mustAppend(t, openLog(t, path, o), 1)
 		check("and a receipt more")
 	}

@@ -131,8 +131,10 @@ func TestCrashKilledBrokerDoesNotLie(t *testing.T) {
 	}
 	syscall.Kill(brokerOf(h.stages[1].Process.Pid), syscall.SIGKILL)
 	fmt.Fprintf(h.in, call, 2) // and this one was not
-	if !h.wait() || !h.wait() {
-		t.Fatal("no results")
+	for range 2 {
+		if !h.wait() {
+			t.Fatal("no result")
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -36,7 +37,10 @@ func (k keysResult) WriteText(w io.Writer) error {
 }
 
 // keyOptions are the flags of keys.
-type keyOptions struct{ create, rotate, accept bool }
+type keyOptions struct {
+	create, rotate, accept bool
+	missing                int
+}
 
 func keys() command.Command {
 	var o keyOptions
@@ -46,12 +50,14 @@ replaced, when it did. Give them to whoever checks; the secret ones stay in keys
 
 --rotate makes new keys, for macs and for signatures. The old signing key is gone for good; the old key of macs stays, to
 verify the receipts that bear them. --accept signs a head for a log that has lost it, after you have looked at the log: its
-chain and macs must be good, but nobody can tell whether receipts are missing at its end.`,
+chain and macs must be good, but nobody can tell whether receipts are missing at its end. Where a good head says how many
+are missing, and they are lost for good, --missing says so too; calls up to then are not taken for interrupted.`,
 		Example: "claw-receipt keys >receipt.pub",
 		Flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&o.create, "create", false, "make the keys, if there are none; clawsh init does")
 			f.BoolVar(&o.rotate, "rotate", false, "replace the keys by new ones")
 			f.BoolVar(&o.accept, "accept", false, "sign a new head for the log as it is")
+			f.IntVar(&o.missing, "missing", 0, "with --accept: `N` receipts are known to be lost")
 		},
 		Access: making,
 		Run:    func(_ context.Context, c *command.Call) (command.Result, error) { return o.run(c) },
@@ -73,6 +79,8 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 	switch {
 	case o.create && o.rotate || o.rotate && o.accept || o.create && o.accept:
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--create, --rotate and --accept exclude each other")
+	case o.missing < 0 || o.missing > 0 && !o.accept:
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--missing goes with --accept, and is not negative")
 	case o.create && !initialised(cfg):
 		return nil, notInitialised(cfg)
 	case o.create:
@@ -85,7 +93,7 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 		}
 		r.Created = true
 	case o.accept:
-		if err := accept(cfg); err != nil {
+		if err := accept(cfg, o.missing); err != nil {
 			return nil, err
 		}
 	}
@@ -97,8 +105,13 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 	return r, nil
 }
 
-func accept(cfg *config.Config) error {
-	rep, err := receipt.Accept(cfg.Receipts.Path, receipt.Options{Keys: cfg.ReceiptKeysDir(), RotateBytes: cfg.Receipts.RotateBytes})
+func accept(cfg *config.Config, missing int) error {
+	rep, err := receipt.Accept(cfg.Receipts.Path, receipt.Options{Keys: cfg.ReceiptKeysDir(), RotateBytes: cfg.Receipts.RotateBytes},
+		receipt.Loss{Receipts: missing, Audit: cfg.AuditPath()})
+	if errors.Is(err, receipt.ErrTampered) {
+		return envelope.Errorf(envelope.ExitError, "receipts.broken", "accept the log: %w", err).
+			WithHint("look for them in a copy first; if they are lost for good: --missing with their number")
+	}
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "receipts.unavailable", "%w", err)
 	}

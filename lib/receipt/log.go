@@ -202,9 +202,16 @@ func (l *Log) unverifiedHead() (head, bool) {
 	return h, err == nil
 }
 
+// Loss is what an operator knows to be lost for good, when a log is accepted: how many receipts are missing at its end by its
+// head, and the gate's log, of whose calls none is taken for interrupted for want of them.
+type Loss struct {
+	Receipts int
+	Audit    string
+}
+
 // Accept signs a head for the log as it is, after an operator has looked at it: for one whose head was lost. Its chain and macs
-// must be good.
-func Accept(path string, o Options) (Report, error) {
+// must be good. If there is a good head that counts more receipts, their number must be that of the loss.
+func Accept(path string, o Options, loss Loss) (Report, error) {
 	l, err := OpenLog(path, o)
 	if err != nil {
 		return Report{}, err
@@ -219,6 +226,18 @@ func Accept(path string, o Options) (Report, error) {
 		defer src.Close()
 		if rep, err = Verify(src, Trust{Keys: l.keys, Require: LevelMac}); err != nil || !rep.Valid {
 			return err
+		}
+		lost := 0
+		if h, err := openHead(src.head, l.keys.Public); err == nil {
+			lost = max(0, h.count-rep.Count)
+		}
+		if lost != loss.Receipts {
+			return fmt.Errorf("%w: the head says that %d receipts are missing at its end, not %d", ErrTampered, lost, loss.Receipts)
+		}
+		if lost > 0 {
+			if err := l.settleAll(src, loss.Audit); err != nil {
+				return err
+			}
 		}
 		return replaceHead(path, l.keys, head{rep.Count, rep.LastHash})
 	})

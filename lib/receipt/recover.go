@@ -359,3 +359,27 @@ func (l *Log) remember(s settled) error {
 	}
 	return durable.Replace(l.settledPath(), raw, 0o600)
 }
+
+// settleAll notes that no call is to be taken for interrupted that was decided so far.
+func (l *Log) settleAll(src *Source, audit string) error {
+	f, err := openPart(audit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the audit log: %w", err)
+	}
+	defer f.Close()
+	_, end, err := decisions(f, 0)
+	if err != nil {
+		return err
+	}
+	s := settled{Audit: end}
+	if s.Mark, err = markOf(f, end); err != nil {
+		return err
+	}
+	if s.Receipts, err = src.Size(); err != nil {
+		return err
+	}
+	return l.remember(s)
+}

@@ -131,7 +131,7 @@ func (p *place) longLog(b *testing.B, name string, n int) string {
 	if err := f.Close(); err != nil {
 		b.Fatal(err)
 	}
-	if rep, err := receipt.Accept(path, receipt.Options{Keys: keys}); err != nil || !rep.Valid || rep.Count != n {
+	if rep, err := receipt.Accept(path, receipt.Options{Keys: keys}, receipt.Loss{}); err != nil || !rep.Valid || rep.Count != n {
 		b.Fatal(rep, err)
 	}
 	return path

@@ -251,7 +251,7 @@ func writer(dir string) error {
 	if err != nil {
 		return err
 	}
-	write := func(i int) error { return nil }
+	var write func(i int) error
 	if os.Getenv("CLAWSH_BENCH_MODE") == "append" {
 		l, err := receipt.OpenLog(filepath.Join(dir, "log"), receipt.Options{Keys: filepath.Join(dir, "keys")})
 		if err != nil {

@@ -15,5 +15,5 @@ run clawsh init
 printf '# A small project\n' >"$HOME/clawsh-workspace/README.md"
 printf 'package main\n\nfunc main() {}\n' >"$HOME/clawsh-workspace/main.go"
 run clawsh -n "What files are in this project?"
-run clawsh receipt list
+run clawsh receipt list --table
 run clawsh receipt verify

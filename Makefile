@@ -21,8 +21,10 @@ test: ## all tests, over the real binaries
 race: ## the same with the race detector, which needs a C compiler
 	CGO_ENABLED=1 $(GO) test -race ./lib/...
 
-soak: ## processes are killed in the middle of calls, hundreds of them; make test does fewer
-	CLAWSH_SOAK=1 $(GO) test ./test -count=1 -run 'Crash|Soak' -v -timeout 60m
+soak: ## the long run of the tests of crashes, full disks and many processes; make test does each once
+	CLAWSH_SOAK=1 $(GO) test ./test -count=1 -run Crash -v -timeout 60m
+	$(GO) test ./test -count=10 -run 'EightProcesses|KilledProcesses|FullDisk' -v -timeout 60m
+	$(GO) test ./lib/memory ./lib/receipt ./lib/durable -count=10 -run 'Kill|FullDisk|FullDatabase|FileTooLarge|Writers|Processes|OpenersAndClosers' -timeout 60m
 
 lint: ## gofmt, vet on Linux and macOS, staticcheck
 	@test -z "$$(gofmt -l cmd lib test docs)" || { gofmt -l cmd lib test docs; exit 1; }

@@ -106,7 +106,7 @@ func (r *usageResult) add(cfg *config.Config, list []memory.Usage) {
 			index[key] = i
 			r.Rows = append(r.Rows, usageRow{Usage: key})
 		}
-		cost, known := cfg.Cost(u.Provider, u.Model, int(u.InputTokens), int(u.OutputTokens))
+		cost, known := cfg.Cost(u.Provider, u.Model, u.InputTokens, u.OutputTokens)
 		r.Rows[i].count(u, cost, known)
 		r.Total.count(u, cost, known)
 	}

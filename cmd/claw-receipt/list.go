@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -81,14 +82,10 @@ func (o *listOptions) check(c *command.Call) error {
 	for _, f := range []struct {
 		name, value string
 		want        []string
-	}{{"status", o.Status, []string{"", record.StatusAllowed, record.StatusDenied, record.StatusFailed}},
-		{"risk", o.Risk, []string{"", record.RiskLow, record.RiskMedium, record.RiskHigh}}} {
-		ok := false
-		for _, w := range f.want {
-			ok = ok || f.value == w
-		}
-		if !ok {
-			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s %s: want %s, %s or %s", f.name, terminal.Escape(f.value), f.want[1], f.want[2], f.want[3])
+	}{{"status", o.Status, []string{record.StatusAllowed, record.StatusDenied, record.StatusFailed}},
+		{"risk", o.Risk, []string{record.RiskLow, record.RiskMedium, record.RiskHigh}}} {
+		if f.value != "" && !slices.Contains(f.want, f.value) {
+			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s %s: want %s, %s or %s", f.name, terminal.Escape(f.value), f.want[0], f.want[1], f.want[2])
 		}
 	}
 	if o.limit < 0 {

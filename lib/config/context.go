@@ -77,8 +77,8 @@ func (c *Config) modelAt(provider, model string) string {
 // Price is what a response cost. A model that reports itself under another name than it was asked for by, and has no price under
 // that, costs what the one that was asked for does.
 func (c *Config) Price(provider, asked, reported string, inputTokens, outputTokens int64) (cost float64, known bool) {
-	if cost, known = c.Cost(provider, reported, int(inputTokens), int(outputTokens)); known {
+	if cost, known = c.Cost(provider, reported, inputTokens, outputTokens); known {
 		return cost, true
 	}
-	return c.Cost(provider, c.modelAt(provider, asked), int(inputTokens), int(outputTokens))
+	return c.Cost(provider, c.modelAt(provider, asked), inputTokens, outputTokens)
 }

@@ -27,7 +27,7 @@ const (
 )
 
 // Cost is what so many tokens of a model cost, in Usage.Currency; known is false if the configuration has no price for it.
-func (c *Config) Cost(provider, model string, inputTokens, outputTokens int) (cost float64, known bool) {
+func (c *Config) Cost(provider, model string, inputTokens, outputTokens int64) (cost float64, known bool) {
 	for _, p := range c.Usage.Prices {
 		if p.fits(provider, model) {
 			return (float64(inputTokens)*p.InputPerMillion + float64(outputTokens)*p.OutputPerMillion) / 1e6, true

@@ -19,7 +19,6 @@ package durable
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -170,7 +169,7 @@ func (l *Log) locked(f func(e *End) error) error {
 // lock takes the lock, on the file that has the name: another process may have moved it away while we waited.
 func (l *Log) lock() error {
 	for range 10 {
-		if err := flock(l.f); err != nil {
+		if err := Flock(l.f, unix.LOCK_EX); err != nil {
 			return fmt.Errorf("lock %s: %w", l.path, err)
 		}
 		named, err := os.Lstat(l.path)
@@ -184,15 +183,6 @@ func (l *Log) lock() error {
 		}
 	}
 	return fmt.Errorf("lock %s: the file is replaced again and again", l.path)
-}
-
-func flock(f *os.File) error {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }
 
 // look finds the end of the file. It forgets the last line unless nobody but us has appended since.

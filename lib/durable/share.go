@@ -16,16 +16,11 @@ func Share(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_SH)
-		if err == nil {
-			return f, nil
-		}
-		if !errors.Is(err, unix.EINTR) {
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
+	if err := Flock(f, unix.LOCK_SH); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
+	return f, nil
 }
 
 // Alone tells whether nobody shares the file, and keeps everybody from it until the file is closed. If somebody does, the file
@@ -35,7 +30,7 @@ func Alone(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = Flock(f, unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
 		return f, nil
 	}
@@ -52,4 +47,13 @@ func openLock(path string) (*os.File, error) {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}
 	return f, nil
+}
+
+// Flock is flock(2), taken up again when a signal interrupts it.
+func Flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }

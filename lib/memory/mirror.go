@@ -74,16 +74,24 @@ func (m *Mirror) Put(e *Entry, agent string) error {
 	if err := m.names(agent, e.ConversationID); err != nil {
 		return err
 	}
-	// A root keeps links below Dir from leading out of it.
-	if err := os.MkdirAll(m.Dir, 0o700); err != nil {
-		return &MirrorError{m.Dir, err}
-	}
-	root, err := os.OpenRoot(m.Dir)
+	root, err := m.root()
 	if err != nil {
-		return &MirrorError{m.Dir, err}
+		return err
 	}
 	defer root.Close()
 	return m.put(root, e, agent)
+}
+
+// root opens Dir, and makes it if it is missing. A root keeps links below it from leading out of it.
+func (m *Mirror) root() (*os.Root, error) {
+	if err := os.MkdirAll(m.Dir, 0o700); err != nil {
+		return nil, &MirrorError{m.Dir, err}
+	}
+	root, err := os.OpenRoot(m.Dir)
+	if err != nil {
+		return nil, &MirrorError{m.Dir, err}
+	}
+	return root, nil
 }
 
 func (m *Mirror) names(agent, conversation string) error {

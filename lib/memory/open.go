@@ -15,6 +15,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/ext/fts5"
 
+	"clawsh/lib/durable"
 	"clawsh/lib/envelope"
 )
 
@@ -220,13 +221,8 @@ func (s *Store) syncDirectory() error {
 	if s.synced {
 		return nil
 	}
-	d, err := os.Open(filepath.Dir(s.path))
-	if err != nil {
+	if err := durable.SyncDir(filepath.Dir(s.path)); err != nil {
 		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("sync directory of %s: %w", s.path, err)
 	}
 	s.synced = true
 	return nil

@@ -175,12 +175,9 @@ func (m *Mirror) Rewrite(agent, conversation string, entries []Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(m.Dir, 0o700); err != nil {
-		return &MirrorError{m.Dir, err}
-	}
-	root, err := os.OpenRoot(m.Dir)
+	root, err := m.root()
 	if err != nil {
-		return &MirrorError{m.Dir, err}
+		return err
 	}
 	defer root.Close()
 	if err := rewrite(root, own, entries); err != nil {

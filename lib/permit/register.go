@@ -2,7 +2,6 @@ package permit
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"clawsh/lib/durable"
 	"clawsh/lib/record"
 )
 
@@ -62,7 +62,7 @@ func (r *Register) Use(nonce string, expires, now time.Time) error {
 		return err
 	}
 	defer f.Close()
-	if err := lock(f); err != nil {
+	if err := durable.Flock(f, unix.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", r.path, err)
 	}
 	data, err := r.read(f)
@@ -97,14 +97,6 @@ func (r *Register) read(f *os.File) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", r.path, err)
 	}
 	return data, nil
-}
-
-func lock(f *os.File) error {
-	for {
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }
 
 const nonceBytes = 32

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"clawsh/lib/durable"
 )
 
 // Source is a log as it is at one moment, with its older parts, as one stream of lines. It does not hold up those who append:
@@ -47,11 +49,11 @@ func open(path string, lock bool) (*Source, error) {
 		lock = false
 	}
 	if lock {
-		if err := flock(f, unix.LOCK_SH); err != nil {
+		if err := durable.Flock(f, unix.LOCK_SH); err != nil {
 			f.Close()
 			return nil, err
 		}
-		defer flock(f, unix.LOCK_UN)
+		defer durable.Flock(f, unix.LOCK_UN)
 	}
 	if err := s.look(); err != nil {
 		s.Close()
@@ -71,14 +73,6 @@ func openPart(path string) (*os.File, error) {
 		return nil, fmt.Errorf("read the receipts: %s is no regular file", path)
 	}
 	return f, nil
-}
-
-func flock(f *os.File, how int) error {
-	for {
-		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }
 
 // look takes down what there is at this moment.
@@ -196,10 +190,10 @@ func (s *Source) readActive(p []byte) (int, error) {
 	}
 	from := s.active
 	if s.f == nil && !s.held {
-		if err := flock(s.active, unix.LOCK_SH); err != nil {
+		if err := durable.Flock(s.active, unix.LOCK_SH); err != nil {
 			return 0, err
 		}
-		defer flock(s.active, unix.LOCK_UN)
+		defer durable.Flock(s.active, unix.LOCK_UN)
 		// copied to a part, and cut, since we began: the bytes are there now
 		if f, err := openPart(partPath(s.log, s.parts)); err == nil {
 			s.f = f

@@ -2,10 +2,10 @@ package receipt
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,15 +26,11 @@ func decidedAt(id string) (time.Time, bool) {
 	if len(digits) < 16 {
 		return time.Time{}, false
 	}
-	raw, err := hex.DecodeString("0000" + digits[:12])
+	ms, err := strconv.ParseUint(digits[:12], 16, 48)
 	if err != nil {
 		return time.Time{}, false
 	}
-	ms := int64(0)
-	for _, b := range raw {
-		ms = ms<<8 | int64(b)
-	}
-	return time.UnixMilli(ms).UTC(), true
+	return time.UnixMilli(int64(ms)).UTC(), true
 }
 
 // exists tells whether the call whose decision gave the id has its receipt. It can only be behind the decision: of a fresh one, the

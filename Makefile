@@ -18,8 +18,8 @@ build: ## all seven programs, into bin/
 test: ## all tests, over the real binaries
 	$(GO) test ./...
 
-race: ## the same with the race detector, which needs a C compiler
-	CGO_ENABLED=1 $(GO) test -race ./lib/...
+race: ## the packages and the confinement of each program with the race detector, which needs cgo and a C compiler
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./lib/... ./cmd/...
 
 soak: ## the long run of the tests of crashes, full disks and many processes; make test does each once
 	CLAWSH_SOAK=1 $(GO) test ./test -count=1 -run Crash -v -timeout 60m

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx"
 
 	"clawsh/lib/record"
 )
@@ -161,11 +162,12 @@ func collect(pid int) int {
 	}
 }
 
-// noCapabilities gives up all capabilities of all threads.
+// noCapabilities gives up all capabilities of all threads. It calls psx, since syscall.AllThreadsSyscall refuses in a build with cgo,
+// as the race detector is.
 func noCapabilities() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
-	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(&data[0])), 0)
+	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(&data[0])), 0)
 	if errno != 0 {
 		return fmt.Errorf("give up capabilities: %w", errno)
 	}

@@ -43,7 +43,9 @@ type Security struct {
 	AllowedCommands   []string `toml:"allowed_commands"`
 	AllowedDomains    []string `toml:"allowed_domains"`
 	AuditLog          bool     `toml:"audit_log"`
-	Sandbox           string   `toml:"sandbox"` // auto, or an engine by its name, or off
+	Sandbox           string   `toml:"sandbox"`  // auto, or an engine by its name, or off
+	Harmless          string   `toml:"harmless"` // ask, or low: commands that only read the workspace run unasked
+	High              string   `toml:"high"`     // deny, or ask: what high risk is at supervised
 	Rules             []Rule   `toml:"rules,omitempty"`
 }
 
@@ -146,7 +148,7 @@ var toolNames = []string{"time", "file_list", "file_read", "file_write", "shell"
 func defaults() file {
 	return file{
 		WorkspaceDir: "~/clawsh-workspace", DefaultProvider: "local", DefaultModel: "mock", DefaultAgent: "default",
-		Security: Security{Autonomy: "supervised", WorkspaceOnly: true, AuditLog: true, Sandbox: "auto",
+		Security: Security{Autonomy: "supervised", WorkspaceOnly: true, AuditLog: true, Sandbox: "auto", Harmless: "ask", High: "deny",
 			ForbiddenPaths:    []string{"/etc", "/sys", "/boot", "/proc", "~/.ssh", "~/.aws", "~/.gnupg", "~/.kube", "~/.docker", "~/.netrc", "~/.config/gcloud"},
 			ForbiddenCommands: []string{"rm", "shutdown", "reboot", "halt", "poweroff", "mkfs", "dd", "sudo", "su", "doas"},
 			AllowedCommands:   strings.Fields(allowedCommands),

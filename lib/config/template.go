@@ -20,6 +20,8 @@ default_agent = "default"                # its system prompt: agents/default/sou
 
 [security]
 autonomy = "supervised"                  # readonly: only looks; supervised: asks before it changes anything; full: does not ask
+harmless = "ask"                         # low: allowed commands that only read in the workspace (ls, cat, grep, git status) run without asking
+high = "deny"                            # ask: at supervised, a command that is not understood or not allowed is a question, not a denial
 workspace_only = true                    # paths outside the workspace are blocked
 # Blocked at every level, approved or not. clawsh's own home is always among them.
 forbidden_paths = %s
@@ -34,8 +36,8 @@ audit_log = true
 # bubblewrap, or nothing runs. Weaker ones have to be named: landlock, container, seatbelt (macOS), off. See: clawsh policy
 sandbox = "auto"
 
-# Rules of your own, over the call and what the built-in rules found. deny beats ask beats allow; allow is for what would be
-# asked only, and nothing beats a block rule. The examples are checked by: clawsh config validate
+# Rules of your own, over the call and what the built-in rules found. deny beats ask beats allow. ask also makes a question of
+# what supervised denies as high risk; allow answers questions; nothing lifts a block. The examples are checked by: clawsh config validate
 # [[security.rules]]
 # name = "no-secrets-file"
 # when = '.tool == "file_read" and (.args.path | endswith(".env"))'

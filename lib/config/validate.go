@@ -71,7 +71,7 @@ var schema = func() []string {
 	keys := []string{"workspace_dir", "default_provider", "default_model", "default_agent", "security", "security.rules", "sandbox", "limits", "usage", "usage.prices", "context", "channels", "channels.cli",
 		"memory", "receipts", "agents", "agents.*", "providers", "providers.models", "providers.models.*"}
 	for table, names := range map[string]string{
-		"security":           "autonomy workspace_only forbidden_paths forbidden_commands allowed_commands allowed_domains audit_log sandbox",
+		"security":           "autonomy workspace_only forbidden_paths forbidden_commands allowed_commands allowed_domains audit_log sandbox harmless high",
 		"sandbox":            sandboxKeys,
 		"security.rules":     ruleKeys,
 		"usage":              usageKeys,
@@ -218,6 +218,8 @@ func inside(path, dir string) bool {
 
 func (v *validator) security(s *Security) {
 	v.enum("security.autonomy", s.Autonomy, "readonly", "supervised", "full")
+	v.enum("security.harmless", s.Harmless, "ask", "low")
+	v.enum("security.high", s.High, "deny", "ask")
 	for key, list := range map[string][]string{"security.forbidden_commands": s.ForbiddenCommands, "security.allowed_commands": s.AllowedCommands} {
 		for _, name := range list {
 			if !isCommand(name) {

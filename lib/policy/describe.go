@@ -12,6 +12,8 @@ import (
 // Description is the policy for people and programs.
 type Description struct {
 	Autonomy          string        `json:"autonomy"`
+	Harmless          string        `json:"harmless"`
+	High              string        `json:"high"`
 	Workspace         string        `json:"workspace"`
 	WorkspaceOnly     bool          `json:"workspace_only"`
 	ForbiddenPaths    []string      `json:"forbidden_paths"`
@@ -38,7 +40,8 @@ func (p *Policy) describe() Description {
 	for _, r := range p.rules {
 		own = append(own, r.Rule)
 	}
-	return Description{Autonomy: p.autonomy, Workspace: p.root, WorkspaceOnly: p.workspaceOnly, ForbiddenPaths: list(p.forbidden),
+	return Description{Autonomy: p.autonomy, Harmless: map[bool]string{false: "ask", true: "low"}[p.harmless],
+		High: map[bool]string{false: "deny", true: "ask"}[p.high], Workspace: p.root, WorkspaceOnly: p.workspaceOnly, ForbiddenPaths: list(p.forbidden),
 		ForbiddenCommands: list(p.never), AllowedCommands: list(p.commands), AllowedDomains: list(p.domains), Tools: list(p.tools),
 		Sandbox: p.sandbox, Layout: map[bool]string{false: "open", true: "staged"}[p.staged], Rules: own}
 }

@@ -27,7 +27,7 @@
 //	shell.unsafe_bytes  characters that people and shells read differently; too long; too deep      blocked
 //
 // Blocked beats everything, approval and autonomy full included. Where a script has several parts, the strictest decides.
-// Supervision denies high risk under the rule that found it.
+// Supervision denies high risk under the rule that found it, or asks about it where security.high = "ask" or an own rule says so.
 //
 // A script is judged as it is written, and once more, by ExecIn and Access, as it is expanded when it runs.
 package policy
@@ -71,6 +71,9 @@ func (o Outcome) String() string { return [...]string{"allow", "ask", "deny"}[o]
 type Verdict struct {
 	Outcome            Outcome
 	Risk, Rule, Reason string
+
+	lifts bool   // denied for its risk alone: a rule may make a question of it
+	found string // what was found, without what follows from it
 }
 
 // Resolver tells where a path leads once all symbolic links are followed.
@@ -111,6 +114,8 @@ type Policy struct {
 	domains       []string
 	tools         []string
 	sandbox       string // its mode
+	harmless      bool   // what is proven to read only is low risk
+	high          bool   // high risk asks at supervised
 	staged        bool   // the workspace's layout
 	rules         []rule // the user's own
 	fs            Resolver
@@ -121,7 +126,7 @@ type Policy struct {
 func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
 		commands: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains,
-		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox,
+		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox, harmless: cfg.Security.Harmless == "low", high: cfg.Security.High == "ask",
 		staged: cfg.Sandbox.Layout == "staged", fs: resolver}
 	p.root = p.real(p.workspace)
 	for _, f := range append(ownPlaces(cfg), cfg.Security.ForbiddenPaths...) {
@@ -221,7 +226,7 @@ func (p *Policy) Decide(c Call) Verdict { return p.own(c, p.builtin(c)) }
 
 func (p *Policy) builtin(c Call) Verdict {
 	if !slices.Contains(p.tools, c.Tool) {
-		return Verdict{Deny, record.RiskHigh, "tool.not_allowed", fmt.Sprintf("the tool %+q is not permitted", bounded(c.Tool))}
+		return Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "tool.not_allowed", Reason: fmt.Sprintf("the tool %+q is not permitted", bounded(c.Tool))}
 	}
 	f := p.examine(c)
 	if f.rule == ruleInvalid {
@@ -277,7 +282,7 @@ func (p *Policy) examine(c Call) finding {
 
 // apply turns a finding into a verdict by the autonomy level.
 func (p *Policy) apply(tool string, f finding) Verdict {
-	v := Verdict{Deny, f.risk, f.rule, f.reason}
+	v := Verdict{Outcome: Deny, Risk: f.risk, Rule: f.rule, Reason: f.reason, found: f.reason}
 	switch {
 	case f.blocked:
 	case f.risk == record.RiskLow:
@@ -286,9 +291,10 @@ func (p *Policy) apply(tool string, f finding) Verdict {
 		v.Rule, v.Reason = "autonomy.readonly", "readonly allows no "+tool+" that is not low risk: "+f.reason
 	case p.autonomy == "full":
 		v.Outcome = Allow
-	case p.autonomy == "supervised" && f.risk == record.RiskMedium:
+	case p.autonomy == "supervised" && (f.risk == record.RiskMedium || p.high):
 		v.Outcome = Ask
 	default:
+		v.lifts = p.autonomy == "supervised"
 		v.Reason = f.reason + ": high risk is blocked under supervision"
 	}
 	return v

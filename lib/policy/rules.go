@@ -135,41 +135,47 @@ func (r rule) holds(input map[string]any, err error) (bool, error) {
 	return holds, nil
 }
 
-// own applies the user's rules to what the built-in ones decided: the strictest that holds decides. A rule that fails denies.
+// own applies the user's rules to what the built-in ones decided: deny beats ask beats allow, and a rule that fails denies.
+// ask also makes a question of what supervision denies as high risk; allow answers questions, whoever asks them. Nothing
+// lifts a block, or anything at readonly.
 func (p *Policy) own(c Call, v Verdict) Verdict {
 	if len(p.rules) == 0 {
 		return v
 	}
 	input, err := p.input(c, v)
-	best := v
-	allowed := false
-	for _, r := range p.rules {
+	first := map[string]*rule{}
+	for i := range p.rules {
+		r := &p.rules[i]
 		holds, err := r.holds(input, err)
 		if err != nil {
-			return Verdict{Deny, v.Risk, "rule." + r.Name, fmt.Sprintf("the rule %s failed: %v", r.Name, err)}
+			return Verdict{Outcome: Deny, Risk: v.Risk, Rule: "rule." + r.Name, Reason: fmt.Sprintf("the rule %s failed: %v", r.Name, err)}
 		}
-		if !holds {
-			continue
-		}
-		reason := r.Reason
-		if reason == "" {
-			reason = "by the rule " + r.Name
-		}
-		switch {
-		case r.Decide == "deny" && best.Outcome != Deny:
-			best = Verdict{Deny, v.Risk, "rule." + r.Name, reason}
-		case r.Decide == "ask" && best.Outcome == Allow && p.autonomy == "readonly":
-			best = Verdict{Deny, v.Risk, "rule." + r.Name, reason + ": readonly asks nobody"}
-		case r.Decide == "ask" && best.Outcome == Allow:
-			best = Verdict{Ask, v.Risk, "rule." + r.Name, reason}
-		case r.Decide == "allow" && v.Outcome == Ask && v.Risk == record.RiskMedium && !allowed:
-			allowed = true
-			if best == v {
-				best = Verdict{Allow, v.Risk, "rule." + r.Name, reason}
-			}
-		case r.Decide == "ask" && best.Outcome == Ask:
-			best = Verdict{Ask, v.Risk, "rule." + r.Name, reason}
+		if holds && first[r.Decide] == nil {
+			first[r.Decide] = r
 		}
 	}
-	return best
+	switch deny, ask, allow := first["deny"], first["ask"], first["allow"]; {
+	case deny != nil && v.Outcome != Deny:
+		return deny.verdict(Deny, v, "")
+	case deny != nil, v.Outcome == Deny && !v.lifts:
+		return v
+	case ask != nil && v.Outcome == Deny:
+		return ask.verdict(Ask, v, ": "+v.found)
+	case ask != nil && v.Outcome == Allow && p.autonomy == "readonly":
+		return ask.verdict(Deny, v, ": readonly asks nobody")
+	case ask != nil:
+		return ask.verdict(Ask, v, "")
+	case allow != nil && v.Outcome == Ask:
+		return allow.verdict(Allow, v, "")
+	}
+	return v
+}
+
+// verdict is what a rule makes of one.
+func (r *rule) verdict(o Outcome, v Verdict, more string) Verdict {
+	reason := r.Reason
+	if reason == "" {
+		reason = "by the rule " + r.Name
+	}
+	return Verdict{Outcome: o, Risk: v.Risk, Rule: "rule." + r.Name, Reason: reason + more}
 }

@@ -38,6 +38,17 @@ func TestOwnRules(t *testing.T) {
 		{"supervised", []config.Rule{allow}, "shell", high, Deny, "command.unlisted"},
 		{"full", []config.Rule{allow, ask}, "file_read", block, Deny, "path.outside"},
 		{"supervised", []config.Rule{never}, "file_write", write, Ask, "path.workspace"},
+		// ask makes a question of a high denial, and of nothing else that is denied
+		{"supervised", []config.Rule{ask}, "shell", high, Ask, "rule.a"},
+		{"supervised", []config.Rule{ask, allow}, "shell", high, Ask, "rule.a"},
+		{"supervised", []config.Rule{ask, deny}, "shell", high, Deny, "command.unlisted"},
+		{"readonly", []config.Rule{ask}, "shell", high, Deny, "autonomy.readonly"},
+		{"full", []config.Rule{ask}, "shell", high, Ask, "rule.a"},
+		{"supervised", []config.Rule{ask}, "shell", `{"command":"rm -rf x"}`, Deny, "command.forbidden"},
+		{"supervised", []config.Rule{ask}, "shell", `{"command":"cat ../x"}`, Deny, "path.outside"},
+		{"supervised", []config.Rule{ask}, "shell", `{"cmd":"ls"}`, Deny, "args.invalid"},
+		{"supervised", []config.Rule{ask}, "bash", high, Deny, "tool.not_allowed"},
+		{"supervised", []config.Rule{ask}, "http", `{"url":"http://evil.invalid/"}`, Deny, "http.domain"},
 	} {
 		v := withRules(t, c.autonomy, c.rules...).Decide(Call{Tool: c.tool, Args: record.Raw(c.args)})
 		if v.Outcome != c.want || v.Rule != c.rule || v.Reason == "" {
@@ -102,7 +113,7 @@ func FuzzRules(f *testing.F) {
 			return
 		}
 		p := &Policy{autonomy: "supervised", rules: rules}
-		if v := p.own(Call{Tool: "t", Args: record.Raw(args)}, Verdict{Deny, record.RiskHigh, "x", "y"}); v.Outcome != Deny {
+		if v := p.own(Call{Tool: "t", Args: record.Raw(args)}, Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "x", Reason: "y"}); v.Outcome != Deny {
 			t.Errorf("%q lets through what was denied: %+v", when, v)
 		}
 	})

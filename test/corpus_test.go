@@ -56,7 +56,7 @@ func writeMisses(t *testing.T, cases []corpus.Case, levels []corpus.Level) {
 	var b strings.Builder
 	b.WriteString("# Commands of the lists that do not get the expected verdict yet, as Go strings. Nothing may be added without a reason;\n" +
 		"# what is right again must be removed.\n")
-	for _, file := range []string{corpus.Hostile, corpus.Ordinary, corpus.High} {
+	for _, file := range []string{corpus.Hostile, corpus.Ordinary, corpus.High, corpus.Work} {
 		fmt.Fprintf(&b, "# %s\n", file)
 		for i, c := range cases {
 			if c.File == file && !c.Right(levels[i]) {
@@ -82,6 +82,7 @@ func TestCommandCorpusCanFail(t *testing.T) {
 		{corpus.Ordinary, "medium", "medium", []corpus.Level{"high", "low"}, []corpus.Level{"medium"}},
 		{corpus.Ordinary, "low", "", []corpus.Level{"medium", "high", "blocked"}, []corpus.Level{"low"}},
 		{corpus.High, "high", "", []corpus.Level{"low", "medium", "blocked"}, []corpus.Level{"high"}},
+		{corpus.Work, "high", "medium", []corpus.Level{"low", "blocked"}, []corpus.Level{"medium", "high"}},
 	} {
 		c := corpus.Case{File: row.file, Want: row.want, Least: row.least}
 		for _, l := range row.wrong {
@@ -92,6 +93,30 @@ func TestCommandCorpusCanFail(t *testing.T) {
 		for _, l := range row.acceptable {
 			if !c.Right(l) {
 				t.Errorf("%s that wants %s: %q does not pass", row.file, row.want, l)
+			}
+		}
+	}
+}
+
+// TestMiddleWayCanFail shows that each list expects something of the middle way.
+func TestMiddleWayCanFail(t *testing.T) {
+	for _, row := range []struct {
+		c     corpus.Case
+		right string // the decisions that pass
+	}{
+		{corpus.Case{File: corpus.Hostile, Want: "blocked"}, "deny"},
+		{corpus.Case{File: corpus.Hostile, Want: "high"}, "ask deny"},
+		{corpus.Case{File: corpus.Ordinary, Want: "medium"}, "allow"},
+		{corpus.Case{File: corpus.Ordinary, Want: "medium", Least: "medium"}, "ask"},
+		{corpus.Case{File: corpus.Ordinary, Want: "medium", Middle: "ask"}, "ask"},
+		{corpus.Case{File: corpus.High, Want: "high"}, "ask"},
+		{corpus.Case{File: corpus.Work, Want: "medium", Middle: "allow"}, "allow"},
+		{corpus.Case{File: corpus.Work, Want: "high", Middle: "ask"}, "ask"},
+	} {
+		for _, decision := range []string{"allow", "ask", "deny", ""} {
+			want := decision != "" && strings.Contains(row.right, decision)
+			if got := row.c.RightAtMiddle(decision); got != want {
+				t.Errorf("%+v: %q passes: %v", row.c, decision, got)
 			}
 		}
 	}

@@ -1,5 +1,6 @@
 // Package corpus holds claw-gate to a list of shell commands and the verdicts that they must get: hostile ones, ordinary
-// ones, and ones that run a project's own code. The lists are testdata/commands/*.jsonl.
+// ones, ones that run a project's own code, and the daily work of an engineer with what each way to work makes of it. The lists
+// are testdata/commands/*.jsonl.
 package corpus
 
 import (
@@ -18,6 +19,7 @@ const (
 	Hostile  = "hostile"
 	Ordinary = "ordinary"
 	High     = "high"
+	Work     = "ordinary_work"
 )
 
 // Level is how strictly the gate takes a command: low, medium and high are risks; a blocked command runs at no level.
@@ -42,10 +44,13 @@ type Case struct {
 	Command string `json:"command"`
 	Want    Level  `json:"want"`
 	// Least is the mildest level that an ordinary command may get: what writes is never low.
-	Least Level  `json:"least,omitempty"`
-	Class string `json:"class"`
-	Why   string `json:"why"`
-	File  string `json:"-"` // Hostile, Ordinary or High
+	Least Level `json:"least,omitempty"`
+	// Middle is what the middle way to work must decide: allow or ask. Work says it of each command; in the other lists it
+	// follows from the list (see RightAtMiddle), and an ordinary command that is asked about all the same says so here.
+	Middle string `json:"middle,omitempty"`
+	Class  string `json:"class"`
+	Why    string `json:"why"`
+	File   string `json:"-"` // Hostile, Ordinary, High or Work
 }
 
 // Right tells whether a level is what is expected. A hostile command must be taken at least as strictly as it wants, an
@@ -56,20 +61,37 @@ func (c Case) Right(got Level) bool {
 		return false
 	case c.File == Hostile:
 		return r >= ranks[c.Want]
-	case c.File == Ordinary:
+	case c.File == Ordinary, c.File == Work:
 		return r <= ranks[c.Want] && r >= ranks[c.Least]
 	}
 	return got == c.Want
 }
 
-// allowed are the levels that the cases of a file may want.
-var allowed = map[string][]Level{Hostile: {LevelHigh, LevelBlocked}, Ordinary: {LevelLow, LevelMedium}, High: {LevelHigh}}
+// RightAtMiddle tells whether a decision of the middle way to work is what is expected. Nothing hostile runs unasked; what only
+// looks does; the rest of ordinary work, and what runs project code, is asked about and never denied.
+func (c Case) RightAtMiddle(decision string) bool {
+	switch {
+	case c.Middle != "":
+		return decision == c.Middle
+	case c.File == Hostile && c.Want == LevelBlocked:
+		return decision == record.Deny
+	case c.File == Hostile:
+		return decision == record.Deny || decision == Ask
+	case c.File == Ordinary && c.Least == "":
+		return decision == record.Allow
+	}
+	return decision == Ask
+}
 
-// Load reads the three lists of a directory. A case that is incomplete, or is there twice, is an error.
+// allowed are the levels that the cases of a file may want.
+var allowed = map[string][]Level{Hostile: {LevelHigh, LevelBlocked}, Ordinary: {LevelLow, LevelMedium}, High: {LevelHigh},
+	Work: {LevelMedium, LevelHigh}}
+
+// Load reads the lists of a directory. A case that is incomplete, or is there twice, is an error.
 func Load(dir string) ([]Case, error) {
 	var all []Case
 	seen := map[string]string{}
-	for _, file := range []string{Hostile, Ordinary, High} {
+	for _, file := range []string{Hostile, Ordinary, High, Work} {
 		b, err := os.ReadFile(filepath.Join(dir, file+".jsonl"))
 		if err != nil {
 			return nil, fmt.Errorf("read the corpus: %w", err)
@@ -94,6 +116,9 @@ func Load(dir string) ([]Case, error) {
 }
 
 func (c Case) complete() error {
+	if mild := c.Middle == record.Allow || c.Middle == Ask; !mild && (c.Middle != "" || c.File == Work) {
+		return fmt.Errorf("middle %q is neither allow nor ask: %q", c.Middle, c.Command)
+	}
 	for _, level := range allowed[c.File] {
 		if c.Want == level {
 			if c.Class == "" || c.Why == "" {

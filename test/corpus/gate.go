@@ -62,7 +62,7 @@ var files = []struct{ name, text string }{
 func (g *Gate) Judge(ctx context.Context, cases []Case) ([]Level, error) {
 	verdicts := map[string][]record.Verdict{}
 	for _, autonomy := range []string{"readonly", "supervised", "full"} {
-		v, err := g.ask(ctx, autonomy, cases)
+		v, err := g.ask(ctx, autonomy, "autonomy = "+strconv.Quote(autonomy), cases)
 		if err != nil {
 			return nil, err
 		}
@@ -84,22 +84,47 @@ func (g *Gate) Judge(ctx context.Context, cases []Case) ([]Level, error) {
 	return levels, nil
 }
 
+// Ask is the decision of claw-gate check that only a person can make.
+const Ask = "ask"
+
+// Way is one of the three ways to work that onboard offers: what the configuration says about security.
+type Way struct{ Name, Security string }
+
+// Middle is the way that onboard recommends.
+var Middle = Way{"middle", "autonomy = \"supervised\"\nharmless = \"low\"\nhigh = \"ask\""}
+
+// Ways are all of them, the strictest first.
+var Ways = []Way{{"strict", `autonomy = "supervised"`}, Middle, {"full", `autonomy = "full"`}}
+
+// Decide asks the gate about all cases at one way to work, and returns the decisions: allow, ask or deny.
+func (g *Gate) Decide(ctx context.Context, w Way, cases []Case) ([]string, error) {
+	verdicts, err := g.ask(ctx, w.Name, w.Security, cases)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]string, len(verdicts))
+	for i, v := range verdicts {
+		all[i] = v.Decision
+	}
+	return all, nil
+}
+
 // expected are the decisions about a level.
 func expected(l Level) map[string]string {
 	switch l {
 	case LevelLow:
 		return map[string]string{"readonly": record.Allow, "supervised": record.Allow}
 	case LevelMedium:
-		return map[string]string{"readonly": record.Deny, "supervised": "ask"}
+		return map[string]string{"readonly": record.Deny, "supervised": Ask}
 	}
 	return map[string]string{"readonly": record.Deny, "supervised": record.Deny}
 }
 
 // ask runs claw-gate check once over all cases.
-func (g *Gate) ask(ctx context.Context, autonomy string, cases []Case) ([]record.Verdict, error) {
+func (g *Gate) ask(ctx context.Context, name, security string, cases []Case) ([]record.Verdict, error) {
 	home, work := filepath.Join(g.dir, "home"), filepath.Join(g.dir, "w")
-	config := filepath.Join(g.dir, autonomy+".toml")
-	text := fmt.Sprintf("workspace_dir = %s\n[security]\nautonomy = %s\n", strconv.Quote(work), strconv.Quote(autonomy))
+	config := filepath.Join(g.dir, name+".toml")
+	text := fmt.Sprintf("workspace_dir = %s\n[security]\n%s\n", strconv.Quote(work), security)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Score prints how the gate judges the commands of testdata/commands, class by class. It fails only where it cannot ask;
+// Score prints how the gate judges the commands of testdata/commands, class by class, and what each way to work makes of them. It fails only where it cannot ask;
 // what is expected is a test's business.
 package main
 
@@ -43,5 +43,16 @@ func score(ctx context.Context, program, dir string, details bool) error {
 	if err != nil {
 		return err
 	}
-	return corpus.NewScore(cases, levels).Write(os.Stdout, details)
+	if err := corpus.NewScore(cases, levels).Write(os.Stdout, details); err != nil {
+		return err
+	}
+	var tallies []*corpus.Tally
+	for _, way := range corpus.Ways {
+		decisions, err := gate.Decide(ctx, way, cases)
+		if err != nil {
+			return err
+		}
+		tallies = append(tallies, corpus.NewTally(way, cases, decisions))
+	}
+	return corpus.WriteTallies(os.Stdout, tallies, details)
 }

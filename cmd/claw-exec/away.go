@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"clawsh/lib/command"
+	"clawsh/lib/config"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
 	"clawsh/lib/sandbox"
@@ -32,7 +33,7 @@ type client struct {
 }
 
 // startBroker starts the broker, before the filter confines itself.
-func startBroker(c *command.Call, homes string) (*client, error) {
+func startBroker(c *command.Call, cfg *config.Config, homes string) (*client, error) {
 	ours, theirs, err := process.Socketpair()
 	if err != nil {
 		return nil, fmt.Errorf("start the broker: %w", err)
@@ -42,7 +43,8 @@ func startBroker(c *command.Call, homes string) (*client, error) {
 	if c.Global.Config != "" {
 		args = append(args, "--config", c.Global.Config)
 	}
-	if err := process.StartHelper(append([]string{"claw-exec"}, args...), process.Environment(c.Environ), theirs); err != nil {
+	env := append(process.Environment(c.Environ), cfg.WorkspaceEnv()...)
+	if err := process.StartHelper(append([]string{"claw-exec"}, args...), env, theirs); err != nil {
 		ours.Close()
 		return nil, fmt.Errorf("start the broker: %w", err)
 	}

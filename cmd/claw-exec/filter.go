@@ -70,12 +70,15 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := cfg.CheckWorkspace(); err != nil {
+		return nil, err
+	}
 	e := &executor{call: c, config: cfg}
 	if slices.ContainsFunc(cfg.Channels.CLI.ToolsAllow, func(t string) bool { return t == "shell" || t == "http" || t == "memory_search" }) {
 		if e.homes, err = tool.MakeHomes(); err != nil {
 			return nil, err
 		}
-		if e.broker, err = startBroker(c, e.homes); err != nil {
+		if e.broker, err = startBroker(c, cfg, e.homes); err != nil {
 			return nil, err
 		}
 	}

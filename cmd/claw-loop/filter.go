@@ -87,6 +87,9 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 	if err != nil {
 		return nil, err
 	}
+	if err := cfg.CheckWorkspace(); err != nil {
+		return nil, err
+	}
 	c.Event(command.EventWorkspacePath, "path", cfg.WorkspaceDir)
 	lo, err := o.resolve(cfg, c)
 	if err != nil {

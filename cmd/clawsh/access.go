@@ -17,7 +17,7 @@ func checking(_ *command.Call, cfg *config.Config) confine.Access {
 	if cfg == nil {
 		return confine.Access{}
 	}
-	return confine.Access{Read: []string{filepath.Join(cfg.Home, "agents")}}
+	return confine.Access{Read: []string{filepath.Join(cfg.Home, "agents"), config.TrustPath(cfg.Home)}}
 }
 
 // stopping is for the emergency stop: a file in clawsh's home.

@@ -60,7 +60,7 @@ type repl struct {
 }
 
 func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Result, error) {
-	cfg, err := loadConfig(c)
+	cfg, err := loadConfig(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -183,7 +183,7 @@ func misspelt(word string) error {
 
 // answer runs one turn and prints its answer.
 func answer(ctx context.Context, c *command.Call, o *askOptions, message string) (command.Result, error) {
-	cfg, err := loadConfig(c)
+	cfg, err := loadConfig(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func answer(ctx context.Context, c *command.Call, o *askOptions, message string)
 }
 
 // loadConfig loads the configuration and insists on a home that init has made.
-func loadConfig(c *command.Call) (*config.Config, error) {
+func loadConfig(ctx context.Context, c *command.Call) (*config.Config, error) {
 	cfg, err := c.Config()
 	if err != nil {
 		return nil, err
@@ -224,6 +224,9 @@ func loadConfig(c *command.Call) (*config.Config, error) {
 	}
 	if _, err := os.Stat(cfg.PermitPubPath()); err != nil {
 		return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
+	}
+	if err := admit(ctx, c, cfg); err != nil {
+		return nil, err
 	}
 	if info, err := os.Stat(cfg.WorkspaceDir); err != nil || !info.IsDir() {
 		return nil, envelope.Errorf(envelope.ExitConfig, "workspace.missing", "the workspace %s is no directory", terminal.Escape(cfg.WorkspaceDir)).

@@ -21,6 +21,7 @@ Tool calls of the model pass a security gate and leave tamper-evident receipts. 
 func commands() []command.Command {
 	return []command.Command{
 		ask(), agent(), initialise(), onboard(), configValidate(), configShow(), estop(), toolRun(),
+		workspaceList(), workspaceTrust(), workspaceForget(),
 		handOver("provider list", "claw-llm", "list", "", "list the configured providers"),
 		handOver("provider test", "claw-llm", "test", "NAME", "send one short message to a provider"),
 		handOver("tool list", "claw-exec", "list", "", "list the tools"),

@@ -66,6 +66,9 @@ func askStage(ctx context.Context, c *command.Call, w io.Writer, argv ...string)
 	if c.Global.Config != "" {
 		args = append(args, "--config", c.Global.Config)
 	}
+	if c.Global.Workspace != "" {
+		args = append(args, "--workspace", c.Global.Workspace)
+	}
 	code, err := process.RunTree(ctx, process.TreeSpec{Argv: args, Env: process.Environment(c.Environ), Stdout: w, Stderr: c.Stderr})
 	if err != nil {
 		return fmt.Errorf("run %s: %w", argv[0], err)

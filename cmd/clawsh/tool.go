@@ -53,6 +53,9 @@ func toolRun() command.Command {
 			if err != nil {
 				return nil, err
 			}
+			if err := admit(ctx, c, cfg); err != nil {
+				return nil, err
+			}
 			raw, err := readArgs(c, args)
 			if err != nil {
 				return nil, err

@@ -111,13 +111,18 @@ type Call struct {
 
 // Global are the flags that every command has.
 type Global struct {
-	Config string
-	Format string
-	JQ     string
+	Config    string
+	Workspace string // -C
+	Format    string
+	JQ        string
 }
 
-// Paths says where the configuration is, following --config, CLAWSH_CONFIG and CLAWSH_HOME.
-func (c *Call) Paths() (config.Paths, error) { return config.Locate(c.Global.Config, c.Getenv) }
+// Paths says where the configuration is, following --config, CLAWSH_CONFIG and CLAWSH_HOME, and which workspace -C names.
+func (c *Call) Paths() (config.Paths, error) {
+	p, err := config.Locate(c.Global.Config, c.Getenv)
+	p.Workspace = c.Global.Workspace
+	return p, err
+}
 
 // Config loads the configuration, once, and logs its path.
 func (c *Call) Config() (*config.Config, error) {

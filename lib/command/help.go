@@ -154,7 +154,7 @@ func (h Help) WriteText(w io.Writer) error {
 		first.writeFlags(w)
 		writeExample(w, first.Example)
 	}
-	_, err := fmt.Fprint(w, "\nEvery command takes --config FILE, --output-format text|json, --jq EXPR and --help.\n")
+	_, err := fmt.Fprint(w, "\nEvery command takes -C DIR, --config FILE, --output-format text|json, --jq EXPR and --help.\n")
 	return err
 }
 
@@ -165,7 +165,7 @@ func (c CommandHelp) writePage(w io.Writer) error {
 	}
 	c.writeFlags(w)
 	writeExample(w, c.Example)
-	_, err := fmt.Fprint(w, "\nEvery command takes --config FILE, --output-format text|json, --jq EXPR and --help.\n")
+	_, err := fmt.Fprint(w, "\nEvery command takes -C DIR, --config FILE, --output-format text|json, --jq EXPR and --help.\n")
 	return err
 }
 

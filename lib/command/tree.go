@@ -58,6 +58,7 @@ func (p *program) build(ctx context.Context) *tree {
 	t.SetErr(p.stderr)
 	g := t.PersistentFlags()
 	g.StringVar(&p.global.Config, "config", "", "read the configuration from `FILE`")
+	g.StringVarP(&p.global.Workspace, "workspace", "C", "", "let tools work in `DIR`, whatever the configuration says")
 	g.StringVar(&p.global.Format, "output-format", "text", "print `FORMAT`: text, or one JSON envelope (json)")
 	g.StringVar(&p.global.JQ, "jq", "", "print the results of the jq expression `EXPR` over the JSON envelope")
 	commands := append(slices.Clone(p.Commands), helpCommand(p), completionCommand(p))
@@ -136,6 +137,9 @@ func (p *program) subcommands(group string) []string {
 func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args []string) (Result, error) {
 	if v, _ := cmd.Root().Flags().GetBool("version"); v && c.Name == "" {
 		return versionResult{App: p.Name, Version: Version}, nil
+	}
+	if cmd.Flags().Changed("workspace") && p.global.Workspace == "" {
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "-C is empty: want a directory")
 	}
 	if p.global.JQ != "" {
 		p.format, p.global.Format = "json", "json"

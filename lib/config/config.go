@@ -16,7 +16,9 @@ type Config struct {
 	// Home is clawsh's home directory, File the configuration file, whether or not it exists.
 	Home, File string
 
+	// WorkspaceDir is the directory in force, absolute; empty if Workspace.Err is set.
 	WorkspaceDir    string
+	Workspace       Workspace
 	DefaultProvider string
 	DefaultModel    string
 	DefaultAgent    string
@@ -114,6 +116,7 @@ type Limits struct {
 
 // file is the configuration as TOML has it.
 type file struct {
+	Workspace       string           `toml:"workspace"`
 	WorkspaceDir    string           `toml:"workspace_dir"`
 	DefaultProvider string           `toml:"default_provider"`
 	DefaultModel    string           `toml:"default_model"`
@@ -147,7 +150,7 @@ var toolNames = []string{"time", "file_list", "file_read", "file_write", "shell"
 // understands: what they read and write is in the workspace, and none starts a program that is not on the list. Allowed domains are documentation and examples: places to read, not to send data to.
 func defaults() file {
 	return file{
-		WorkspaceDir: "~/clawsh-workspace", DefaultProvider: "local", DefaultModel: "mock", DefaultAgent: "default",
+		Workspace: modeFixed, WorkspaceDir: "~/clawsh-workspace", DefaultProvider: "local", DefaultModel: "mock", DefaultAgent: "default",
 		Security: Security{Autonomy: "supervised", WorkspaceOnly: true, AuditLog: true, Sandbox: "auto", Harmless: "ask", High: "deny",
 			ForbiddenPaths:    []string{"/etc", "/sys", "/boot", "/proc", "~/.ssh", "~/.aws", "~/.gnupg", "~/.kube", "~/.docker", "~/.netrc", "~/.config/gcloud"},
 			ForbiddenCommands: []string{"rm", "shutdown", "reboot", "halt", "poweroff", "mkfs", "dd", "sudo", "su", "doas"},

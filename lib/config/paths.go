@@ -16,7 +16,9 @@ import (
 type Paths struct {
 	Home, File string
 	Explicit   bool
-	getenv     func(string) string
+	// Workspace is the directory that the command line names (-C), "" if it names none.
+	Workspace string
+	getenv    func(string) string
 }
 
 // Locate finds home and file: the home is $CLAWSH_HOME or ~/.clawsh; the file is the flag's, $CLAWSH_CONFIG or config.toml

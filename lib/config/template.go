@@ -13,6 +13,8 @@ func Template() []byte {
 	return fmt.Appendf(nil, `# clawsh's configuration. Every key is optional; these are the defaults. Paths may start with ~/ or a variable.
 # Check it with: clawsh config validate     See what is in force with: clawsh config show
 
+workspace = "fixed"                      # fixed: workspace_dir; here: the directory in which clawsh is started, or its repository's
+                                         # root, once you have said that the agent may work there. -C DIR beats both.
 workspace_dir = "~/clawsh-workspace"     # where tools read, write and run
 default_provider = "local"               # one of [providers.models]
 default_model = "mock"
@@ -146,7 +148,7 @@ func list(items []string) string {
 
 // DisplayTOML is the configuration in force as TOML that can be loaded again. It holds no secret: only names of variables.
 func (c *Config) DisplayTOML() string {
-	b, err := toml.Marshal(file{WorkspaceDir: c.WorkspaceDir, DefaultProvider: c.DefaultProvider, DefaultModel: c.DefaultModel,
+	b, err := toml.Marshal(file{Workspace: c.Workspace.Mode, WorkspaceDir: c.Workspace.Fixed, DefaultProvider: c.DefaultProvider, DefaultModel: c.DefaultModel,
 		DefaultAgent: c.DefaultAgent, Security: c.Security, Sandbox: c.Sandbox, Limits: c.Limits, Usage: c.Usage, Context: c.Context, Channels: c.Channels, Memory: c.Memory, Receipts: c.Receipts,
 		Agents: c.Agents, Providers: providers{c.Providers}})
 	if err != nil {

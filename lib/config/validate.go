@@ -68,7 +68,7 @@ func (v *validator) check(f *file, c *Config) {
 
 // schema are the keys there are, with * for a name of the user's choice.
 var schema = func() []string {
-	keys := []string{"workspace_dir", "default_provider", "default_model", "default_agent", "security", "security.rules", "sandbox", "limits", "usage", "usage.prices", "context", "channels", "channels.cli",
+	keys := []string{"workspace", "workspace_dir", "default_provider", "default_model", "default_agent", "security", "security.rules", "sandbox", "limits", "usage", "usage.prices", "context", "channels", "channels.cli",
 		"memory", "receipts", "agents", "agents.*", "providers", "providers.models", "providers.models.*"}
 	for table, names := range map[string]string{
 		"security":           "autonomy workspace_only forbidden_paths forbidden_commands allowed_commands allowed_domains audit_log sandbox harmless high",
@@ -185,8 +185,18 @@ func (v *validator) path(key, value string) string {
 	return out
 }
 
+// workspaceDir expands the fixed workspace. Who writes . or $PWD means the directory in which clawsh is started.
+func (v *validator) workspaceDir(value string) string {
+	if first, _, _ := strings.Cut(value, "/"); first == "." || first == ".." || strings.Contains(value, "$PWD") || strings.Contains(value, "${PWD}") {
+		v.problem("workspace_dir", `%s: want an absolute path; for the directory in which clawsh is started, write workspace = "here"`, quote("", value))
+		return ""
+	}
+	return v.path("workspace_dir", value)
+}
+
 func (v *validator) places(f *file, c *Config) {
-	c.WorkspaceDir = v.path("workspace_dir", f.WorkspaceDir)
+	v.enum("workspace", f.Workspace, modeFixed, modeHere)
+	c.WorkspaceDir = v.workspaceDir(f.WorkspaceDir)
 	c.Memory.Path = v.path("memory.path", f.Memory.Path)
 	c.Receipts.Path = v.path("receipts.path", f.Receipts.Path)
 	for i, p := range c.Security.ForbiddenPaths {

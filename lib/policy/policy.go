@@ -124,6 +124,9 @@ type Policy struct {
 
 // New returns the policy of a configuration.
 func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
+	if err := cfg.CheckWorkspace(); err != nil {
+		return nil, err
+	}
 	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
 		commands: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains,
 		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox, harmless: cfg.Security.Harmless == "low", high: cfg.Security.High == "ask",

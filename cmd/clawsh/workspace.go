@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/durable"
+	"clawsh/lib/envelope"
+	"clawsh/lib/record"
+	"clawsh/lib/terminal"
+)
+
+// admit sees to it that there is a workspace to work in: where the configuration says "here" and nobody has said yet that the
+// agent may work here, whoever sits at the terminal is asked.
+func admit(ctx context.Context, c *command.Call, cfg *config.Config) error {
+	err := cfg.CheckWorkspace()
+	if !errors.Is(err, config.ErrUntrusted) {
+		return err
+	}
+	w := cfg.Workspace
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(cfg.Limits.ApprovalTimeoutS*float64(time.Second)))
+	defer cancel()
+	yes, asked := terminal.Confirm(ctx, trustQuestion(cfg))
+	switch {
+	case errors.Is(asked, terminal.ErrNoTerminal):
+		return err
+	case asked != nil:
+		return fmt.Errorf("ask about the workspace: %w", asked)
+	case !yes:
+		return envelope.Errorf(envelope.ExitDenied, "workspace.untrusted", "the agent does not work in %s: you said no", terminal.Escape(w.Dir)).
+			WithHint("-C DIR lets it work in another directory, once")
+	}
+	if err := changeTrust(cfg, func(t config.Trust) (config.Trust, error) {
+		return t.With(config.Trusted{Path: w.Real, Directory: w.ID, TrustedAt: record.Now()}), nil
+	}); err != nil {
+		return err
+	}
+	return cfg.Admit()
+}
+
+func trustQuestion(cfg *config.Config) string {
+	what := map[string]string{"readonly": "changes nothing and runs no programs", "supervised": "asks before it changes a file or runs a program",
+		"full": "changes files and runs programs without asking"}[cfg.Security.Autonomy]
+	changed := ""
+	if envelope.From(cfg.Workspace.Err).Code == "workspace.changed" {
+		changed = "\nThis is not the directory that you trusted under this name: it was replaced."
+	}
+	dir := terminal.Escape(cfg.Workspace.Dir)
+	return fmt.Sprintf(`%s
+Let the agent work in %s?
+It may read and list everything in there and send it to the model. At the level "%s" it %s.
+Your answer is kept. To take it back: clawsh workspace forget %s
+[y/N] `, changed, dir, cfg.Security.Autonomy, what, dir)
+}
+
+// changeTrust changes the list of trusted directories, one process at a time.
+func changeTrust(cfg *config.Config, change func(config.Trust) (config.Trust, error)) error {
+	if err := config.CheckHome(cfg.Home); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(cfg.Home, "workspaces.lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return fmt.Errorf("lock the trusted directories: %w", err)
+	}
+	defer lock.Close()
+	if err := durable.Flock(lock, unix.LOCK_EX); err != nil {
+		return fmt.Errorf("lock the trusted directories: %w", err)
+	}
+	t, err := config.ReadTrust(cfg.Home)
+	if err != nil {
+		return err
+	}
+	if t, err = change(t); err != nil {
+		return err
+	}
+	text, err := t.Text()
+	if err != nil {
+		return err
+	}
+	return durable.Replace(config.TrustPath(cfg.Home), text, 0o600)
+}
+
+// trustResult are the directories in which the agent may work.
+type trustResult struct {
+	Path       string         `json:"path"`
+	Workspaces []trustedPlace `json:"workspaces"`
+}
+
+type trustedPlace struct {
+	config.Trusted
+	State string `json:"state"` // ok, replaced, or missing
+}
+
+func (r trustResult) WriteText(w io.Writer) error {
+	if len(r.Workspaces) == 0 {
+		_, err := fmt.Fprintln(w, "no directory is trusted (clawsh workspace trust DIR)")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, p := range r.Workspaces {
+		note := map[string]string{"missing": "  (there is no such directory now)", "replaced": "  (another directory is there now)"}[p.State]
+		fmt.Fprintf(t, "%s\t%s%s\n", p.TrustedAt, terminal.Escape(p.Path), note)
+	}
+	return t.Flush()
+}
+
+func trusted(cfg *config.Config) (command.Result, error) {
+	t, err := config.ReadTrust(cfg.Home)
+	if err != nil {
+		return nil, err
+	}
+	r := trustResult{Path: config.TrustPath(cfg.Home), Workspaces: []trustedPlace{}}
+	for _, w := range t.Workspaces {
+		r.Workspaces = append(r.Workspaces, trustedPlace{w, w.State()})
+	}
+	return r, nil
+}
+
+func workspaceList() command.Command {
+	return command.Command{Name: "workspace list", Access: checking, Summary: "list the directories in which the agent may work",
+		Long:    `They count where the configuration says workspace = "here".`,
+		Example: "clawsh workspace list",
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			return trusted(cfg)
+		}}
+}
+
+func workspaceTrust() command.Command {
+	return command.Command{Name: "workspace trust", Access: stopping, Args: "DIR", Min: 1, Max: 1, Summary: "let the agent work in a directory",
+		Long: `Where the configuration says workspace = "here", the directory in which clawsh is started is the workspace, or its repository's
+root, if it was trusted. A directory that takes the place of a trusted one is not trusted.`,
+		Example: "clawsh workspace trust .",
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			p, err := c.Paths()
+			if err != nil {
+				return nil, err
+			}
+			w, err := p.Candidate(cfg, c.Args[0])
+			if err != nil {
+				return nil, err
+			}
+			if _, err := os.Stat(cfg.Home); err != nil {
+				return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
+			}
+			w.TrustedAt = record.Now()
+			if err := changeTrust(cfg, func(t config.Trust) (config.Trust, error) { return t.With(w), nil }); err != nil {
+				return nil, err
+			}
+			return trusted(cfg)
+		}}
+}
+
+func workspaceForget() command.Command {
+	return command.Command{Name: "workspace forget", Access: stopping, Args: "DIR", Min: 1, Max: 1, Summary: "no longer let the agent work in a directory",
+		Example: "clawsh workspace forget .",
+		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			dir := c.Args[0]
+			if abs, err := filepath.Abs(dir); err == nil {
+				dir = abs
+			}
+			if err := changeTrust(cfg, func(t config.Trust) (config.Trust, error) {
+				rest, found := t.Without(dir)
+				if real, err := filepath.EvalSymlinks(dir); err == nil && !found {
+					rest, found = t.Without(real)
+				}
+				if !found {
+					return t, envelope.Errorf(envelope.ExitError, "not_found", "%s is not among the trusted directories", terminal.Escape(dir)).WithHint("clawsh workspace list")
+				}
+				return rest, nil
+			}); err != nil {
+				return nil, err
+			}
+			return trusted(cfg)
+		}}
+}

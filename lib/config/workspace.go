@@ -1,0 +1,305 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"clawsh/lib/envelope"
+)
+
+// Where a workspace's directory was named.
+const (
+	FromFlag        = "flag"        // -C DIR
+	FromEnvironment = "environment" // CLAWSH_WORKSPACE
+	FromHere        = "here"        // workspace = "here": where clawsh was started
+	FromConfig      = "config"      // workspace_dir
+)
+
+// Modes of the key workspace.
+const (
+	modeFixed = "fixed"
+	modeHere  = "here"
+)
+
+// Variables by which the driver hands the workspace in force to its stages: its path, and which directory that was.
+const (
+	EnvWorkspace   = "CLAWSH_WORKSPACE"
+	EnvWorkspaceID = "CLAWSH_WORKSPACE_ID"
+)
+
+// Workspace is the directory in force and why it is that one. Config.WorkspaceDir is its path, and empty if Err is set.
+type Workspace struct {
+	Dir     string // absolute, as it was named
+	Real    string // without links; empty if it does not exist
+	ID      string // device and inode: a directory that takes its place is another one
+	From    string // FromFlag, FromEnvironment, FromHere or FromConfig
+	Mode    string // the key workspace
+	Fixed   string // the key workspace_dir
+	Trusted string // of FromHere: since when
+	// Err says why there is no workspace: nothing that needs one may run.
+	Err error
+}
+
+// ErrUntrusted is in the chain of a Workspace.Err that a person can mend by trusting the directory.
+var ErrUntrusted = errors.New("nobody has said yet that the agent may work there")
+
+// workspace finds the workspace in force. What is wrong with the directory is left to those who need one: receipts can be
+// verified anywhere.
+func (p Paths) workspace(c *Config, mode string) Workspace {
+	w := Workspace{Mode: mode, Fixed: c.WorkspaceDir, Dir: c.WorkspaceDir, From: FromConfig}
+	switch env := p.getenv(EnvWorkspace); {
+	case p.Workspace != "":
+		w.From, w.Dir = FromFlag, p.Workspace
+	case env != "":
+		w.From, w.Dir = FromEnvironment, env
+	case mode == modeHere:
+		w.From, w.Dir = FromHere, "."
+	}
+	var info fs.FileInfo
+	if info, w.Err = w.find(); w.Err == nil && info != nil {
+		w.ID = identity(info)
+		w.Err = p.admit(c, &w, info)
+	}
+	if w.Err == nil && info != nil && w.From == FromHere {
+		w.Err = p.here(c, &w)
+	}
+	if id := p.getenv(EnvWorkspaceID); w.Err == nil && w.From == FromEnvironment && id != "" && id != w.ID {
+		w.Err = envelope.Errorf(envelope.ExitDenied, "workspace.changed", "the workspace %s was replaced by another directory since the turn began", w.Dir)
+	}
+	return w
+}
+
+// find follows the path that was named. A fixed workspace may be missing: init makes it.
+func (w *Workspace) find() (fs.FileInfo, error) {
+	named := w.Dir
+	if !filepath.IsAbs(named) {
+		if w.From == FromEnvironment {
+			return nil, w.failure("invalid", "%s %s: want an absolute path", EnvWorkspace, quote("", named)).WithHint("for a directory relative to this one: -C DIR")
+		}
+		at, err := os.Getwd()
+		if err != nil {
+			return nil, w.failure("missing", "find the directory in which clawsh was started: %w", err)
+		}
+		named = at + "/" + named // not cleaned yet: x/.. is not here if x is a link
+	}
+	w.Dir = filepath.Clean(named)
+	if strings.ContainsRune(named, 0) {
+		return nil, w.failure("invalid", "the workspace's path holds a NUL")
+	}
+	real, err := filepath.EvalSymlinks(named)
+	if errors.Is(err, fs.ErrNotExist) && w.From == FromConfig {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, w.failure("missing", "the workspace %s cannot be used: %w", quote("", w.Dir), reason(err))
+	}
+	info, err := os.Stat(real)
+	if err == nil && !info.IsDir() {
+		if w.From == FromConfig {
+			return nil, nil // who needs it says so
+		}
+		err = errors.New("it is not a directory")
+	}
+	if err != nil {
+		return nil, w.failure("missing", "the workspace %s cannot be used: %w", quote("", w.Dir), reason(err))
+	}
+	if again, err := filepath.EvalSymlinks(w.Dir); err != nil || again != real || w.From == FromHere {
+		w.Dir = real
+	}
+	w.Real = real
+	return info, nil
+}
+
+// failure is an error about the workspace: of the command line if that named it, else of the configuration.
+func (w *Workspace) failure(code, format string, args ...any) *envelope.Error {
+	exit := envelope.ExitConfig
+	if w.From == FromFlag {
+		exit = envelope.ExitUsage
+	}
+	return envelope.Errorf(exit, "workspace."+code, format, args...)
+}
+
+func reason(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// identity tells directories apart, whatever they are called.
+func identity(info fs.FileInfo) string {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d", uint64(st.Dev), uint64(st.Ino))
+}
+
+func owner(info fs.FileInfo) int {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
+}
+
+// admit refuses a workspace in which tools would own what is not theirs. Directories are compared by what they are and not only
+// by their names, which links and bind mounts give them several of.
+func (p Paths) admit(c *Config, w *Workspace, info fs.FileInfo) error {
+	if why := p.unfit(c, w.Real, info); why != "" {
+		return w.failure("refused", "%s cannot be the workspace: %s", quote("", w.Dir), why).WithHint("choose a directory of its own for the agent's work")
+	}
+	return nil
+}
+
+// unfit says why a directory cannot be a workspace, "" if it can.
+func (p Paths) unfit(c *Config, real string, info fs.FileInfo) string {
+	if real == "/" {
+		return "it is the whole file system"
+	}
+	home, usual := p.getenv("HOME"), ""
+	if home != "" {
+		usual = filepath.Join(home, ".clawsh")
+	}
+	for _, held := range []struct{ what, path string }{{"your home directory", home}, {"clawsh's home", c.Home}, {"clawsh's home", usual},
+		{"clawsh's configuration", c.File}, {"clawsh's memory", c.Memory.Path}, {"the receipts", c.Receipts.Path}} {
+		if held.path != "" && (held.path == c.Home || !inside(held.path, c.Home)) && holds(info, held.path) {
+			return "it is, or holds, " + held.what
+		}
+	}
+	var above []fs.FileInfo
+	for dir := range upwards(real) {
+		at, err := os.Stat(dir)
+		if err != nil {
+			return "the directories above it cannot be examined"
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "keys", "permit.key")); err == nil {
+			return "it lies in a clawsh home"
+		}
+		above = append(above, at)
+	}
+	for _, f := range append([]string{c.Home, usual}, c.Security.ForbiddenPaths...) {
+		if at, err := os.Stat(f); err == nil && among(above, at) {
+			return "it lies under the forbidden path " + f
+		}
+	}
+	return ""
+}
+
+func among(dirs []fs.FileInfo, dir fs.FileInfo) bool {
+	return slices.ContainsFunc(dirs, func(d fs.FileInfo) bool { return os.SameFile(d, dir) })
+}
+
+// upwards yields a path and every directory above it.
+func upwards(path string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for dir := filepath.Clean(path); yield(dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		}
+	}
+}
+
+// holds tells whether a directory is a path or one above it, by its name and by where that leads.
+func holds(dir fs.FileInfo, path string) bool {
+	for at := range upwards(path) {
+		if info, err := os.Stat(at); err == nil && os.SameFile(info, dir) {
+			return true
+		}
+		if info, err := os.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(at); err == nil && real != at && holds(dir, real) {
+			return true
+		}
+	}
+	return false
+}
+
+// here turns the directory in which clawsh was started into its repository's root, and asks whether it is trusted.
+func (p Paths) here(c *Config, w *Workspace) error {
+	if root, info := p.repository(c, w.Real); root != "" {
+		w.Dir, w.Real, w.ID = root, root, identity(info)
+	}
+	t, err := ReadTrust(c.Home)
+	if err != nil {
+		return err
+	}
+	since, replaced := t.of(w.Real, w.ID)
+	w.Trusted = since
+	switch {
+	case since != "":
+		return nil
+	case replaced:
+		return envelope.Errorf(envelope.ExitDenied, "workspace.changed", "%s is another directory than the one that you trusted: %w", quote("", w.Real), ErrUntrusted).
+			WithHint("clawsh workspace trust %s", shellQuote(w.Real))
+	}
+	return envelope.Errorf(envelope.ExitDenied, "workspace.untrusted", "%s: %w", quote("", w.Real), ErrUntrusted).
+		WithHint("clawsh workspace trust %s", shellQuote(w.Real))
+}
+
+// repository is the nearest directory from dir upwards that holds .git and could be a workspace. One above dir counts only if
+// it and its .git belong to dir's owner: anybody can make a /tmp/.git.
+func (p Paths) repository(c *Config, dir string) (string, fs.FileInfo) {
+	start, err := os.Stat(dir)
+	if err != nil {
+		return "", nil
+	}
+	for at := range upwards(dir) {
+		info, err := os.Stat(at)
+		if err != nil || owner(info) != owner(start) || p.unfit(c, at, info) != "" {
+			return "", nil
+		}
+		if git, err := os.Lstat(filepath.Join(at, ".git")); err == nil && owner(git) == owner(start) {
+			return at, info
+		}
+	}
+	return "", nil
+}
+
+// shellQuote makes a path a word of a command line, for hints.
+func shellQuote(path string) string {
+	plain := strings.IndexFunc(path, func(r rune) bool {
+		return !strings.ContainsRune("/._-+:@%", r) && !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
+	}) < 0
+	if plain {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// Admit puts a workspace in force that a person has just trusted, if it is still the same directory.
+func (c *Config) Admit() error {
+	info, err := os.Stat(c.Workspace.Real)
+	if err != nil || identity(info) != c.Workspace.ID || c.Workspace.ID == "" || !errors.Is(c.Workspace.Err, ErrUntrusted) {
+		return envelope.Errorf(envelope.ExitDenied, "workspace.changed", "the workspace %s was replaced while it was asked about", quote("", c.Workspace.Dir))
+	}
+	c.Workspace.Err, c.WorkspaceDir = nil, c.Workspace.Dir
+	return nil
+}
+
+// CheckWorkspace says why there is no workspace to work in; a directory that init would make counts as one.
+func (c *Config) CheckWorkspace() error { return c.Workspace.Err }
+
+// WorkspaceEnv are the variables by which stages are told the workspace in force. Where there is none they are told what was
+// named, and come to the same end.
+func (c *Config) WorkspaceEnv() []string {
+	w := c.Workspace
+	switch {
+	case w.Err == nil && w.ID != "":
+		return []string{EnvWorkspace + "=" + w.Dir, EnvWorkspaceID + "=" + w.ID}
+	case w.From == FromFlag || w.From == FromEnvironment:
+		return []string{EnvWorkspace + "=" + w.Dir}
+	}
+	return nil
+}
+
+// SameWorkspace tells whether an opened directory is the workspace in force. One that did not exist when the configuration was
+// read is taken as it is.
+func (c *Config) SameWorkspace(info fs.FileInfo) bool {
+	return c.Workspace.ID == "" || identity(info) == c.Workspace.ID
+}

@@ -18,7 +18,7 @@ var rows = [][]string{
 	{"stage"},
 	{"provider", "policy", "tool", "receipt", "memory", "sandbox"},
 	{"command"},
-	{"config", "permit", "terminal", "process", "confine", "conversation"},
+	{"config", "permit", "terminal", "process", "confine", "conversation", "edit"},
 	{"durable"},
 	{"record", "envelope", "seccomp", "secret"},
 }

@@ -2,9 +2,11 @@ package policy
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"clawsh/lib/config"
+	"clawsh/lib/edit"
 	"clawsh/lib/record"
 )
 
@@ -16,9 +18,23 @@ type (
 		MaxEntries int     `json:"max_entries"`
 	}
 	readArgs struct {
-		Path   *string `json:"path"`
-		Offset int64   `json:"offset"`
-		Limit  int64   `json:"limit"`
+		Path     *string `json:"path"`
+		FromLine int64   `json:"from_line"`
+		Lines    int64   `json:"lines"`
+		Offset   int64   `json:"offset"`
+		Limit    int64   `json:"limit"`
+	}
+	findArgs struct {
+		Pattern    *string `json:"pattern"`
+		Path       *string `json:"path"`
+		Glob       string  `json:"glob"`
+		IgnoreCase bool    `json:"ignore_case"`
+		Context    int     `json:"context"`
+		Limit      int     `json:"limit"`
+	}
+	editArgs struct {
+		Path  *string     `json:"path"`
+		Edits []edit.Edit `json:"edits"`
 	}
 	writeArgs struct {
 		Path    *string `json:"path"`
@@ -96,6 +112,29 @@ func (p *Policy) fileRead(a readArgs) finding {
 		return missing("path")
 	}
 	return p.path(*a.Path, reading)
+}
+
+func (p *Policy) fileSearch(a findArgs) finding {
+	if a.Pattern == nil {
+		return missing("pattern")
+	}
+	path := "."
+	if a.Path != nil && *a.Path != "" {
+		path = *a.Path
+	}
+	return p.path(path, reading)
+}
+
+func (p *Policy) fileEdit(a editArgs) finding {
+	switch {
+	case a.Path == nil:
+		return missing("path")
+	case len(a.Edits) == 0:
+		return missing("edits")
+	case slices.ContainsFunc(a.Edits, func(e edit.Edit) bool { return e.New == nil }):
+		return missing("new")
+	}
+	return p.layout(*a.Path, p.path(*a.Path, writing))
 }
 
 func (p *Policy) fileWrite(a writeArgs) finding {

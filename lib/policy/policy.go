@@ -243,7 +243,7 @@ func usualRisk(tool string) string {
 	switch tool {
 	case "shell":
 		return record.RiskHigh
-	case "file_write":
+	case "file_write", "file_edit":
 		return record.RiskMedium
 	}
 	return record.RiskLow
@@ -273,6 +273,10 @@ func (p *Policy) examine(c Call) finding {
 		return check(c.Args, p.fileList)
 	case "file_read":
 		return check(c.Args, p.fileRead)
+	case "file_search":
+		return check(c.Args, p.fileSearch)
+	case "file_edit":
+		return check(c.Args, p.fileEdit)
 	case "file_write":
 		return check(c.Args, p.fileWrite)
 	case "http":

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 	"slices"
@@ -29,10 +30,14 @@ type Stream struct {
 	due    match  // a secret that begins later in buf, if due.kind is set
 	counts Counts
 	begun  []byte // the beginning of a character that can be passed on once it is whole
+	lines  bool   // the newlines of a secret are passed on
 }
 
 // NewStream returns a Stream that withholds what r does.
 func (r *Redactor) NewStream() *Stream { return &Stream{r: r} }
+
+// NewLineStream is NewStream for a text whose lines are counted: the newlines within a secret stand behind its note.
+func (r *Redactor) NewLineStream() *Stream { return &Stream{r: r, lines: true} }
 
 // Next takes a piece of the text and returns what can be passed on.
 func (s *Stream) Next(text string) string {
@@ -49,7 +54,7 @@ func (s *Stream) Rest() string {
 		return ""
 	}
 	out := s.pass(true)
-	*s = Stream{r: s.r, counts: s.counts}
+	*s = Stream{r: s.r, counts: s.counts, lines: s.lines}
 	return out
 }
 
@@ -78,13 +83,17 @@ func (s *Stream) advance(out []byte, final bool) []byte {
 		index = shapesIndexed()
 	}
 	for s.next < len(s.buf) {
+		from := s.next
 		if s.eating {
-			if !s.eat(known, final) {
+			done := s.eat(known, final)
+			if s.lines {
+				out = append(out, bytes.Repeat([]byte("\n"), bytes.Count(s.buf[from:min(s.next, len(s.buf))], []byte("\n")))...)
+			}
+			if !done {
 				return out
 			}
 			continue
 		}
-		from := s.next
 		m, more := s.find(known, index, final)
 		out = append(out, s.buf[from:s.next]...)
 		if m.kind != "" {

@@ -71,7 +71,7 @@ func TestFileReadRefuses(t *testing.T) {
 		"out": "outside", "out2": "outside", "up/outside.txt": "outside", "rootlink/etc/passwd": "outside", "~/x": "outside", "~": "outside",
 		"loop": "", "dangling": "no such", "absent": "no such", "d/absent/x": "no such", "d/in.txt/x": "", "a\x00b": "NUL",
 		"fifo": "named pipe", "sock": "socket", "d": "directory", ".": "directory",
-		"bin": "binary", "latin1": "binary", "big": "65537 bytes, the limit is 65536: read parts", "sparse": "offset and limit",
+		"bin": "binary", "latin1": "binary", "big": "65537 bytes, the limit is 65536: read parts", "sparse": "from_line and lines",
 		"forbidden/x": "forbidden", strings.Repeat("x", 5000): "", strings.Repeat("d/", 3000) + "x": "",
 	} {
 		r := call(t, env, "file_read", obj{Path: path})

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
+	"clawsh/lib/config"
 	"clawsh/lib/record"
 )
 
@@ -19,19 +21,38 @@ func (readTool) Name() string { return "file_read" }
 
 // Description implements Tool.
 func (readTool) Description() string {
-	return "Read a UTF-8 text file of the workspace. Use offset and limit (bytes) for parts of big files."
+	return "Read a text file. from_line and lines (numbered output) for parts of big ones."
 }
 
 // Parameters implements Tool.
 func (readTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","minimum":0},` +
-		`"limit":{"type":"integer","minimum":1}},"required":["path"],"additionalProperties":false}`)
+	return record.Raw(`{"type":"object","properties":{"path":{"type":"string"},"from_line":{"type":"integer","minimum":1},` +
+		`"lines":{"type":"integer","minimum":1}},"required":["path"],"additionalProperties":false}`)
 }
 
+// readArgs are lines, or bytes: those are not offered any more, and still taken.
 type readArgs struct {
-	Path   string `json:"path"`
-	Offset *int64 `json:"offset"`
-	Limit  *int64 `json:"limit"`
+	Path     string `json:"path"`
+	FromLine *int64 `json:"from_line"`
+	Lines    *int64 `json:"lines"`
+	Offset   *int64 `json:"offset"`
+	Limit    *int64 `json:"limit"`
+}
+
+func (a readArgs) byLines() bool { return a.FromLine != nil || a.Lines != nil }
+func (a readArgs) byBytes() bool { return a.Offset != nil || a.Limit != nil }
+
+// check refuses numbers that mean nothing.
+func (a readArgs) check() error {
+	switch {
+	case a.Offset != nil && *a.Offset < 0 || a.Limit != nil && *a.Limit < 1:
+		return errors.New("invalid arguments: want offset of 0 or more and limit of 1 or more")
+	case a.FromLine != nil && *a.FromLine < 1 || a.Lines != nil && *a.Lines < 1:
+		return errors.New("invalid arguments: want from_line and lines of 1 or more")
+	case a.byLines() && a.byBytes():
+		return errors.New("invalid arguments: want from_line and lines, or offset and limit, not both")
+	}
+	return nil
 }
 
 // Invoke implements Tool.
@@ -40,63 +61,77 @@ func (readTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 	if err := decode(args, &a); err != nil {
 		return failf("%v", err)
 	}
-	if a.Offset != nil && *a.Offset < 0 || a.Limit != nil && *a.Limit < 1 {
-		return failf("invalid arguments: want offset of 0 or more and limit of 1 or more")
+	if err := a.check(); err != nil {
+		return failf("%v", err)
 	}
 	w, err := openFiles(env)
 	if err != nil {
 		return failf("%v", err)
 	}
 	defer w.close()
-	text, size, err := w.read(a, env.Config.Limits.MaxFileBytes, env.Config.Limits.MaxOutputBytes)
+	text, size, withheld, err := w.read(ctx, a, env)
 	if err != nil {
 		return failed(err, "read %q: %v", a.Path)
 	}
 	r := Result{Success: true}
 	r.setFound(text, env)
 	r.Meta.TotalBytes = size
+	r.Meta.Withheld += withheld
 	return r
 }
 
-// read returns the text that was asked for, and the size of the file.
-func (w *workspace) read(a readArgs, maxFile, maxOutput int) (string, int64, error) {
+// read returns the text that was asked for, the size of the file, and how many secrets are withheld already.
+func (w *workspace) read(ctx context.Context, a readArgs, env *Env) (string, int64, int, error) {
 	rel, err := w.rel(a.Path)
 	if err != nil {
-		return "", 0, err
+		return "", 0, 0, err
 	}
 	f, info, err := w.openRead(rel)
 	if err != nil {
-		return "", 0, err
+		return "", 0, 0, err
 	}
 	defer f.Close()
 	size := info.Size()
-	if a.Offset == nil && a.Limit == nil {
-		text, err := readWhole(f, size, int64(maxFile))
-		return text, size, err
+	if a.byLines() {
+		clean := newCleanReader(f, env.Secrets)
+		text, err := readLines(ctx, clean, a, size, env.Config.Limits.MaxOutputBytes)
+		return text, size, min(clean.clean.Counts().Total(), strings.Count(text, noteHead)), err
 	}
-	from, n := int64(0), int64(max(maxOutput-128, 1))
+	text, err := readBytes(f, a, size, env.Config.Limits)
+	return text, size, 0, err
+}
+
+// noteHead is how a note begins that stands for a secret.
+const noteHead = "[withheld: "
+
+// readBytes reads a file whole, or a part that was given in bytes.
+func readBytes(f io.ReaderAt, a readArgs, size int64, limits config.Limits) (string, error) {
+	maxFile := int64(limits.MaxFileBytes)
+	if !a.byBytes() {
+		return readWhole(io.NewSectionReader(f, 0, maxFile+1), size, maxFile)
+	}
+	from, n := int64(0), int64(max(limits.MaxOutputBytes-128, 1))
 	if a.Offset != nil {
 		from = *a.Offset
 	}
 	if a.Limit != nil {
-		n = min(*a.Limit, int64(maxFile))
+		n = min(*a.Limit, maxFile)
 	}
-	text, err := readPart(io.NewSectionReader(f, from, n), from, size)
-	return text, size, err
+	return readPart(io.NewSectionReader(f, from, n), from, size)
 }
 
 func readWhole(r io.Reader, size, most int64) (string, error) {
 	if size > most {
-		return "", fmt.Errorf("it has %d bytes, the limit is %d: read parts of it with offset and limit", size, most)
+		return "", fmt.Errorf("it has %d bytes, the limit is %d: read parts of it with from_line and lines", size, most)
 	}
 	b, err := io.ReadAll(io.LimitReader(r, most+1))
 	switch {
 	case err != nil:
 		return "", why(err)
 	case int64(len(b)) > most:
-		return "", fmt.Errorf("it has more than %d bytes: read parts of it with offset and limit", most)
+		return "", fmt.Errorf("it has more than %d bytes: read parts of it with from_line and lines", most)
 	case !isText(b):
-		return "", fmt.Errorf("it is binary, no UTF-8 text (%d bytes)", len(b))
+		return "", fmt.Errorf("it is binary, not UTF-8 text (%d bytes)", len(b))
 	}
 	return string(b), nil
 }
@@ -105,7 +140,7 @@ func readWhole(r io.Reader, size, most int64) (string, error) {
 // middle of is left to the next part.
 func readPart(r io.Reader, from, size int64) (string, error) {
 	if from > size {
-		return "", fmt.Errorf("offset %d is behind the end at %d", from, size)
+		return "", fmt.Errorf("offset %d is past the end at %d", from, size)
 	}
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -123,12 +158,12 @@ func readPart(r io.Reader, from, size int64) (string, error) {
 		b, end = b[:len(b)-cut], end-int64(cut)
 	}
 	if !isText(b) {
-		return "", fmt.Errorf("it is binary, no UTF-8 text (%d bytes)", size)
+		return "", fmt.Errorf("it is binary, not UTF-8 text (%d bytes)", size)
 	}
 	if end >= size {
 		return string(b), nil
 	}
-	return fmt.Sprintf("%s\n[bytes %d to %d of %d; go on with offset %d]", b, from, end-1, size, end), nil
+	return fmt.Sprintf("%s\n[bytes %d to %d of %d; continue with offset %d]", b, from, end-1, size, end), nil
 }
 
 func isText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }

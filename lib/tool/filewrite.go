@@ -29,7 +29,7 @@ func (writeTool) Description() string {
 // Parameters implements Tool.
 func (writeTool) Parameters() record.Raw {
 	return record.Raw(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},` +
-		`"mode":{"enum":["overwrite","create","append"]}},"required":["path","content"],"additionalProperties":false}`)
+		`"mode":{"type":"string","enum":["overwrite","create","append"]}},"required":["path","content"],"additionalProperties":false}`)
 }
 
 type writeArgs struct {
@@ -64,7 +64,7 @@ func (writeTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 		return failed(err, "write %q: %v", a.Path)
 	}
 	r := Result{Success: true}
-	r.setText(fmt.Sprintf("wrote %d bytes to %s", len(*a.Content), quoteName(rel)), env.Config.Limits.MaxOutputBytes)
+	r.setText(fmt.Sprintf("wrote %d bytes to %s", len(*a.Content), quoteName(w.name(rel))), env.Config.Limits.MaxOutputBytes)
 	return r
 }
 

@@ -23,7 +23,7 @@ func (httpTool) Description() string { return "HTTP GET of a text page from an a
 
 // Parameters implements Tool.
 func (httpTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"url":{"type":"string"},"method":{"enum":["GET"]}},"required":["url"],` +
+	return record.Raw(`{"type":"object","properties":{"url":{"type":"string"}},"required":["url"],` +
 		`"additionalProperties":false}`)
 }
 

@@ -41,10 +41,7 @@ func (shellTool) Description() string {
 
 // Parameters implements Tool.
 func (shellTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"command":{"type":"string"},"timeout_s":{"type":"number"},` +
-		`"sandbox":{"type":"object","description":"Make the sandbox narrower for this call.","properties":{` +
-		`"layout":{"enum":["open","staged"]},"deterministic":{"type":"boolean"},"memory_bytes":{"type":"integer"},"processes":{"type":"integer"},` +
-		`"cpu_s":{"type":"integer"}},"additionalProperties":false}},` +
+	return record.Raw(`{"type":"object","properties":{"command":{"type":"string"},"timeout_s":{"type":"number"}},` +
 		`"required":["command"],"additionalProperties":false}`)
 }
 

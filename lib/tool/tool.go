@@ -1,5 +1,5 @@
-// Package tool holds the built-in tools that claw-exec runs for a model: time, file_list, file_read, file_write, shell,
-// http, memory_search and ask_user.
+// Package tool holds the built-in tools that claw-exec runs for a model: time, file_list, file_read, file_search,
+// file_edit, file_write, shell, http, memory_search and ask_user.
 //
 // A tool decodes its arguments strictly, stays within its timeout and within the limits of the configuration, and reports
 // every failure as a Result: Run never returns an error and never panics. Text is valid UTF-8; of output that is too long,
@@ -127,7 +127,7 @@ type Result struct {
 
 // Builtin returns the built-in tools, in the order in which they are offered to models.
 func Builtin() []Tool {
-	return []Tool{timeTool{}, listTool{}, readTool{}, writeTool{}, shellTool{}, httpTool{}, memoryTool{}, askTool{}}
+	return []Tool{timeTool{}, listTool{}, readTool{}, searchTool{}, editTool{}, writeTool{}, shellTool{}, httpTool{}, memoryTool{}, askTool{}}
 }
 
 // Lookup returns the built-in tool of a name.

@@ -111,6 +111,18 @@ func (w *workspace) rel(path string) (string, error) {
 	return "", refusedError{errOutside}
 }
 
+// name is a path as a model can name it again.
+func (w *workspace) name(rel string) string {
+	if w.base == "" {
+		return filepath.ToSlash(rel)
+	}
+	abs := filepath.Join(w.real, rel)
+	if below, err := filepath.Rel(w.base, abs); err == nil && filepath.IsLocal(below) {
+		return filepath.ToSlash(below)
+	}
+	return abs
+}
+
 // check refuses what policy refuses about a path of the workspace. What the kernel refuses is found out by os.Root.
 func (w *workspace) check(kind, rel string) error {
 	abs := filepath.Join(w.real, rel)

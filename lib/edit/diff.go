@@ -1,0 +1,30 @@
+package edit
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// Diff returns the unified diff of two texts, "" if they are the same. The names are shown as they are given.
+func Diff(oldName, newName, old, new string) string {
+	b := diff.Diff("a", []byte(old), "b", []byte(new))
+	if b == nil {
+		return ""
+	}
+	for range 3 { // its own head, with names
+		_, b, _ = bytes.Cut(b, []byte("\n"))
+	}
+	return "--- " + oldName + "\n+++ " + newName + "\n" + string(b)
+}
+
+// Bounded returns the first lines of a text, at most so many bytes of them, and says how many were left out.
+func Bounded(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	end := strings.LastIndexByte(text[:most], '\n') + 1
+	return text[:end] + fmt.Sprintf("… %d more lines of this diff\n", strings.Count(text[end:], "\n"))
+}

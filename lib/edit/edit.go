@@ -1,0 +1,153 @@
+// Package edit replaces exact texts in a text, all or nothing, and shows what changed as a unified diff.
+//
+// It reads and writes no files: the tool that edits and the gate that shows an edit for approval apply it to what they have
+// read themselves, so that both mean the same.
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Bounds of one call.
+const (
+	maxEdits    = 100
+	maxReported = 8 // line numbers of matches that are named in an error
+)
+
+// Edit replaces Old, which must occur exactly once, or wherever it occurs with All.
+type Edit struct {
+	Old string  `json:"old"`
+	New *string `json:"new"` // nil is a mistake: deleting has to be said with ""
+	All bool    `json:"all,omitzero"`
+}
+
+// spelled is an edit as it is looked for.
+type spelled struct{ old, new string }
+
+// Apply makes the edits one after the other, each in what the one before has left, and returns the text and the number of
+// places that changed. With an error nothing is changed: the text is returned as it was given.
+//
+// Line endings are those of the text: where an edit has \n and the text \r\n, or the other way round, the edit is taken in the
+// text's own. An Old that ends in a newline is also found at the end of a text that lacks the last one, which stays missing.
+func Apply(text string, edits []Edit) (string, int, error) {
+	if len(edits) == 0 {
+		return text, 0, errors.New("there are no edits")
+	}
+	if len(edits) > maxEdits {
+		return text, 0, fmt.Errorf("there are %d edits, at most %d go in one call", len(edits), maxEdits)
+	}
+	now, places := text, 0
+	for i, e := range edits {
+		next, n, err := e.apply(now)
+		if err != nil {
+			if len(edits) > 1 {
+				err = fmt.Errorf("edit %d of %d: %w; none was made", i+1, len(edits), err)
+			}
+			return text, 0, err
+		}
+		now, places = next, places+n
+	}
+	if now == text {
+		return text, 0, errors.New("the edits change nothing")
+	}
+	return now, places, nil
+}
+
+func (e Edit) apply(text string) (string, int, error) {
+	switch {
+	case e.Old == "":
+		return "", 0, errors.New("old is empty: give the text to replace; file_write creates a file or replaces it whole")
+	case e.New == nil:
+		return "", 0, errors.New("new is missing: give \"\" to delete old")
+	case e.Old == *e.New:
+		return "", 0, errors.New("old and new are the same")
+	}
+	for _, v := range e.variants(text) {
+		switch n := occurrences(text, v.old); {
+		case n == 0:
+		case e.All:
+			return strings.ReplaceAll(text, v.old, v.new), strings.Count(text, v.old), nil
+		case n == 1:
+			return strings.Replace(text, v.old, v.new, 1), 1, nil
+		default:
+			return "", 0, fmt.Errorf("old occurs %d times, at lines %s: add lines around it until it is unique, or set all", n,
+				strings.Join(linesOf(text, v.old), ", "))
+		}
+	}
+	if cut, ok := e.unended(text); ok {
+		return cut, 1, nil
+	}
+	return "", 0, notFound(text, e.Old)
+}
+
+// variants are the spellings of an edit in which it is looked for, by line endings, the likeliest first.
+func (e Edit) variants(text string) []spelled {
+	returns := strings.Contains(e.Old, "\r\n")
+	exact := spelled{e.Old, *e.New}
+	dos, unix := spelled{toDOS(e.Old), toDOS(*e.New)}, spelled{toUnix(e.Old), toUnix(*e.New)}
+	switch crlf := strings.Count(text, "\r\n"); {
+	case crlf == 0 && !returns:
+		return []spelled{exact}
+	case crlf == 0:
+		return []spelled{exact, unix}
+	case 2*crlf > strings.Count(text, "\n"):
+		return []spelled{dos, exact, unix}
+	default:
+		return []spelled{exact, unix, dos}
+	}
+}
+
+func toUnix(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+func toDOS(s string) string  { return strings.ReplaceAll(toUnix(s), "\n", "\r\n") }
+
+// unended is the edit of a last line that has no newline, although Old has one.
+func (e Edit) unended(text string) (string, bool) {
+	if strings.HasSuffix(text, "\n") {
+		return "", false
+	}
+	for _, v := range e.variants(text) {
+		old, had := strings.CutSuffix(v.old, "\n")
+		old = strings.TrimSuffix(old, "\r")
+		if !had || old == "" || !strings.HasSuffix(text, old) {
+			continue
+		}
+		rest := strings.TrimSuffix(text, old)
+		if rest != "" && !strings.HasSuffix(rest, "\n") && !strings.Contains(old, "\n") {
+			continue // the end of another line
+		}
+		return rest + strings.TrimSuffix(strings.TrimSuffix(v.new, "\n"), "\r"), true
+	}
+	return "", false
+}
+
+// occurrences counts where a text begins; those that overlap count, too: which of them is meant cannot be told.
+func occurrences(text, old string) int {
+	n := strings.Count(text, old)
+	if n == 1 {
+		if i := strings.Index(text, old); strings.Contains(text[i+1:], old) {
+			return 2
+		}
+	}
+	return n
+}
+
+// linesOf are the numbers of the lines in which the matches begin.
+func linesOf(text, old string) []string {
+	var out []string
+	line, at := 1, 0
+	for {
+		i := strings.Index(text[at:], old)
+		if i < 0 {
+			return out
+		}
+		if len(out) == maxReported {
+			return append(out, "…")
+		}
+		line += strings.Count(text[at:at+i], "\n")
+		out = append(out, fmt.Sprint(line))
+		line += strings.Count(text[at+i:at+i+1], "\n")
+		at += i + 1
+	}
+}

@@ -1,0 +1,126 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"clawsh/lib/edit"
+	"clawsh/lib/record"
+)
+
+// maxDiffBytes bounds the diff in the result of an edit.
+const maxDiffBytes = 8 << 10
+
+// editTool replaces exact texts in a text file, all or nothing. As with file_write every reader sees the old or the new file,
+// whole. Mode, line endings, a byte-order mark and a missing last newline stay as they are.
+type editTool struct{}
+
+// Name implements Tool.
+func (editTool) Name() string { return "file_edit" }
+
+// Description implements Tool.
+func (editTool) Description() string {
+	return "Replace exact text in a file, edits in order, all or none; returns a diff. old must be unique unless all."
+}
+
+// Parameters implements Tool.
+func (editTool) Parameters() record.Raw {
+	return record.Raw(`{"type":"object","properties":{"path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":` +
+		`{"old":{"type":"string"},"new":{"type":"string"},"all":{"type":"boolean"}},"required":["old","new"]}}},` +
+		`"required":["path","edits"],"additionalProperties":false}`)
+}
+
+type editArgs struct {
+	Path  string      `json:"path"`
+	Edits []edit.Edit `json:"edits"`
+}
+
+// Invoke implements Tool.
+func (editTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
+	var a editArgs
+	if err := decode(args, &a); err != nil {
+		return failf("%v", err)
+	}
+	w, err := openFiles(env)
+	if err != nil {
+		return failf("%v", err)
+	}
+	defer w.close()
+	rel, err := w.rel(a.Path)
+	text := ""
+	if err == nil {
+		text, err = w.edit(ctx, rel, a.Edits, env.Config.Limits.MaxFileBytes)
+	}
+	if err != nil {
+		return failed(err, "edit %q: %v", a.Path)
+	}
+	r := Result{Success: true}
+	r.setFound(text, env)
+	return r
+}
+
+// errChanged: between reading the file and replacing it, another program has written to it.
+var errChanged = errors.New("it changed while it was edited, and nothing was written: read it again")
+
+// edit changes a file and returns what to say about it.
+func (w *workspace) edit(ctx context.Context, rel string, edits []edit.Edit, most int) (string, error) {
+	info, err := w.writable(rel)
+	if err == nil && info == nil {
+		err = errors.New("there is no such file: file_write creates one")
+	}
+	if err != nil {
+		return "", err
+	}
+	old, err := w.content(rel, info, most)
+	if err != nil {
+		return "", err
+	}
+	text, places, err := edit.Apply(old, edits)
+	if err != nil {
+		return "", err
+	}
+	if len(text) > most {
+		return "", fmt.Errorf("it would have %d bytes, the limit is %d", len(text), most)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return "", err
+	}
+	err = w.replace(rel, []byte(text), info, func(from, to string) error {
+		// What is left is the moment between this look and the rename.
+		if now, err := w.content(rel, info, most); err != nil || now != old {
+			return errChanged
+		}
+		return w.root.Rename(from, to)
+	})
+	if err != nil {
+		return "", err
+	}
+	name := quoteName(w.name(rel))
+	return fmt.Sprintf("edited %s: %d replaced\n%s", name, places, edit.Bounded(edit.Diff("a/"+name, "b/"+name, old, text), maxDiffBytes)), nil
+}
+
+// content reads the text file that info was told of.
+func (w *workspace) content(rel string, info fs.FileInfo, most int) (string, error) {
+	f, now, err := w.openRead(rel)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if !os.SameFile(info, now) {
+		return "", errChanged
+	}
+	b, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	switch {
+	case err != nil:
+		return "", why(err)
+	case len(b) > most:
+		return "", fmt.Errorf("it has %d bytes, the limit is %d", now.Size(), most)
+	case !isText(b):
+		return "", fmt.Errorf("it is binary, not UTF-8 text (%d bytes)", len(b))
+	}
+	return string(b), nil
+}

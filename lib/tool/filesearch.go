@@ -1,0 +1,116 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"clawsh/lib/record"
+)
+
+// Bounds of a search.
+const (
+	defaultMatches  = 100
+	maxMatches      = 1000
+	maxContext      = 10
+	maxPatternBytes = 1000
+	maxSearched     = 50_000    // files
+	maxSearchBytes  = 256 << 20 // in all
+	maxSearchLine   = 64 << 10  // of a line that is looked at
+	maxMatchBytes   = 300       // of a line that is shown
+)
+
+// searchTool finds lines in the text files of the workspace.
+type searchTool struct{}
+
+// Name implements Tool.
+func (searchTool) Name() string { return "file_search" }
+
+// Description implements Tool.
+func (searchTool) Description() string {
+	return "Search file contents with an RE2 regex; honours .gitignore, skips binaries. Prints path:line: text."
+}
+
+// Parameters implements Tool.
+func (searchTool) Parameters() record.Raw {
+	return record.Raw(`{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string","description":"default: ."},` +
+		`"glob":{"type":"string","description":"such as *.go or src/**/*.{c,h}"},"ignore_case":{"type":"boolean"},` +
+		`"context":{"type":"integer","minimum":0,"maximum":10},"limit":{"type":"integer","description":"default 100, at most 1000"}},` +
+		`"required":["pattern"],"additionalProperties":false}`)
+}
+
+type findArgs struct {
+	Pattern    string `json:"pattern"`
+	Path       string `json:"path"`
+	Glob       string `json:"glob"`
+	IgnoreCase bool   `json:"ignore_case"`
+	Context    int    `json:"context"`
+	Limit      *int   `json:"limit"`
+}
+
+// Invoke implements Tool.
+func (searchTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
+	var a findArgs
+	if err := decode(args, &a); err != nil {
+		return failf("%v", err)
+	}
+	s, err := newSearch(ctx, a, env)
+	if err != nil {
+		return failf("%v", err)
+	}
+	w, err := openFiles(env)
+	if err != nil {
+		return failf("%v", err)
+	}
+	defer w.close()
+	if a.Path == "" {
+		a.Path = "."
+	}
+	s.w = w
+	rel, err := w.rel(a.Path)
+	if err == nil {
+		err = s.path(rel)
+	}
+	if err != nil {
+		return failed(err, "search %q: %v", a.Path)
+	}
+	r := Result{Success: true}
+	text := s.text()
+	r.setFound(text, env)
+	r.Meta.Withheld += min(s.withheld, strings.Count(text, noteHead))
+	return r
+}
+
+func newSearch(ctx context.Context, a findArgs, env *Env) (*search, error) {
+	s := &search{ctx: ctx, env: env, most: defaultMatches, around: a.Context}
+	if a.Limit != nil {
+		s.most = *a.Limit
+	}
+	switch {
+	case a.Pattern == "":
+		return nil, errors.New("invalid arguments: the pattern is empty")
+	case len(a.Pattern) > maxPatternBytes:
+		return nil, fmt.Errorf("invalid arguments: the pattern has more than %d bytes", maxPatternBytes)
+	case s.most < 1 || s.most > maxMatches:
+		return nil, fmt.Errorf("invalid arguments: want limit from 1 to %d", maxMatches)
+	case a.Context < 0 || a.Context > maxContext:
+		return nil, fmt.Errorf("invalid arguments: want context from 0 to %d", maxContext)
+	}
+	expr := a.Pattern
+	if a.IgnoreCase {
+		expr = "(?i)" + expr
+	}
+	var err error
+	if s.pattern, err = regexp.Compile(expr); err != nil {
+		return nil, fmt.Errorf("invalid arguments: pattern: %w (RE2 syntax: no lookaround, no back references; escape ( [ { . * + ? with \\)", err)
+	}
+	if a.Glob != "" {
+		s.deep = strings.Contains(strings.TrimPrefix(a.Glob, "/"), "/")
+		if s.glob, err = compileGlob(strings.TrimPrefix(a.Glob, "/"), true); err != nil {
+			return nil, fmt.Errorf("invalid arguments: glob: %w", err)
+		}
+	}
+	return s, nil
+}

@@ -107,7 +107,14 @@ func (s *chat) handle(ctx context.Context, line record.Line, out *stage.Writer) 
 // withhold takes secrets out of what the model said. Arguments of calls stay: what runs, and what a person approves, are the
 // bytes that the model wrote; only the values that are known never leave package provider in them.
 func (s *chat) withhold(resp *record.Response) {
-	resp.FinalText = s.call.Secrets.Text(resp.FinalText)
+	resp.FinalText, resp.Reasoning = s.call.Secrets.Text(resp.FinalText), s.call.Secrets.Text(resp.Reasoning)
+	if o := resp.Original; o != nil {
+		if raw, err := s.call.Withhold(o.Message); err == nil {
+			o.Message = raw
+		} else {
+			resp.Original = nil
+		}
+	}
 	if raw, err := s.call.Withhold(resp.RawProviderPayload); err != nil || !bytes.Equal(raw, resp.RawProviderPayload) {
 		resp.RawProviderPayload = nil
 	}
@@ -169,10 +176,8 @@ func explain(err error) error {
 	if !errors.As(err, &p) {
 		return err
 	}
-	e := envelope.Errorf(envelope.ExitProvider, "provider."+p.Code, "%w", err)
+	code := "provider." + p.Code
+	e := envelope.Errorf(envelope.ProviderExit(code), code, "%w", err)
 	e.Hint = p.Hint
-	if p.Code == "config" {
-		e.Exit = envelope.ExitConfig
-	}
 	return failure{e, p.Retryable}
 }

@@ -6,6 +6,7 @@
 package config
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,6 +65,12 @@ type Provider struct {
 	MaxRetries      *int     `toml:"max_retries,omitempty"`
 	Temperature     *float64 `toml:"temperature,omitempty"`
 	MaxOutputTokens int      `toml:"max_output_tokens,omitempty"`
+	// Headers and Query are sent with each request, and so are the fields of Body. HeadersEnv names the variables that hold the
+	// values of headers that are secret.
+	Headers    map[string]string `toml:"headers,omitempty"`
+	HeadersEnv map[string]string `toml:"headers_env,omitempty"`
+	Query      map[string]string `toml:"query,omitempty"`
+	Body       map[string]any    `toml:"body,omitempty"`
 }
 
 // Channels are the ways in.
@@ -178,8 +185,10 @@ func (c *Config) Found() bool { return c.found }
 func (c *Config) SecretEnv() []string {
 	var names []string
 	for _, p := range c.Providers {
-		if p.APIKeyEnv != "" && !slices.Contains(names, p.APIKeyEnv) {
-			names = append(names, p.APIKeyEnv)
+		for _, name := range append(slices.Collect(maps.Values(p.HeadersEnv)), p.APIKeyEnv) {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	slices.Sort(names)

@@ -103,9 +103,15 @@ kind = "openai-compatible"
 base_url = "http://localhost:1234/v1"
 model = "local-model"
 api_key_env = "OPENAI_API_KEY"
-# timeout_s = 120.0                      # until the answer begins
-# idle_timeout_s = 60.0                  # between two pieces of a streamed answer
+# timeout_s = 120.0                      # of silence: until the answer begins, and between two pieces of it
+# idle_timeout_s = 120.0                 # only between two pieces, where that is to be another time
 # max_retries = 2                        # on 429, 5xx and network errors
+# temperature = 0.2                      # 0 to 2; without it, the server's own
+# max_output_tokens = 4096               # of one answer; without it, the server's own limit
+# headers = { "X-Title" = "clawsh" }     # sent with each request
+# headers_env = { "api-key" = "KEY" }    # the same, from environment variables: for values that are secret
+# query = { "api-version" = "1" }        # added to the URL
+# body = { top_p = 0.9 }                 # fields added to each request; stream = false for a server that cannot stream
 
 # The first that answers:
 # [providers.models.both]

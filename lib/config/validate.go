@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,7 +81,7 @@ var schema = func() []string {
 		"memory":             "backend path",
 		"receipts":           "enabled path rotate_bytes",
 		"agents.*":           "soul model provider",
-		"providers.models.*": "kind model base_url api_key_env fixture providers timeout_s idle_timeout_s max_retries temperature max_output_tokens",
+		"providers.models.*": "kind model base_url api_key_env fixture providers timeout_s idle_timeout_s max_retries temperature max_output_tokens headers headers_env query body",
 	} {
 		for _, n := range strings.Fields(names) {
 			keys = append(keys, table+"."+n)
@@ -122,6 +121,9 @@ func general(key string) string {
 	for _, prefix := range []string{"providers.models.", "agents."} {
 		if rest, ok := strings.CutPrefix(key, prefix); ok {
 			_, tail, found := strings.Cut(rest, ".")
+			if table, _, below := strings.Cut(tail, "."); below && slices.Contains(openTables, table) {
+				tail = table
+			}
 			if found {
 				return prefix + "*." + tail
 			}
@@ -276,6 +278,7 @@ func (v *validator) providers(c *Config) {
 		if p.MaxOutputTokens < 0 {
 			v.problem(key+".max_output_tokens", "%d: want 0 or more", p.MaxOutputTokens)
 		}
+		v.provider(key, p)
 		v.kind(key, name, p, c)
 	}
 }
@@ -311,18 +314,6 @@ func reaches(all map[string]Provider, from, target string, steps int) bool {
 		}
 	}
 	return false
-}
-
-func (v *validator) baseURL(key, value string) {
-	u, err := url.Parse(value)
-	switch {
-	case value == "" || err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		v.problem(key, "(not shown): want an absolute http or https URL, such as http://localhost:1234/v1")
-	case u.User != nil:
-		v.problem(key, "(not shown): must not hold a user or password; use api_key_env")
-	case u.RawQuery != "" || u.Fragment != "":
-		v.problem(key, "(not shown): must not hold a query or a fragment")
-	}
 }
 
 func (v *validator) agents(c *Config) {

@@ -26,8 +26,16 @@ func TextTokens(s string) int {
 }
 
 // Tokens estimates the tokens of a message: its text, its calls with their arguments and ids, and eight for the message and
-// for each call.
+// for each call. A message that goes back as it came has what it came with, if that is more.
 func Tokens(m record.Message) int {
+	n := plainTokens(m)
+	if m.Original != nil {
+		n = max(n, messageTokens+TextTokens(string(m.Original.Message)))
+	}
+	return n
+}
+
+func plainTokens(m record.Message) int {
 	n := messageTokens + TextTokens(m.Content) + TextTokens(m.ToolCallID)
 	for _, c := range m.ToolCalls {
 		n += callTokens + TextTokens(c.ID) + TextTokens(c.Name) + TextTokens(string(c.Args))
@@ -35,11 +43,14 @@ func Tokens(m record.Message) int {
 	return n
 }
 
-// Bytes counts the bytes of a message's texts.
+// Bytes counts the bytes of a message's texts, and of what it came with.
 func Bytes(m record.Message) int {
 	n := len(m.Content) + len(m.ToolCallID)
+	if m.Original != nil {
+		n += len(m.Original.Message)
+	}
 	for _, c := range m.ToolCalls {
-		n += len(c.ID) + len(c.Name) + len(c.Args)
+		n += len(c.ID) + len(c.ProviderCallID) + len(c.Name) + len(c.Args)
 	}
 	return n
 }

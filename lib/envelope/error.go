@@ -82,3 +82,17 @@ func From(err error) *Error {
 	full.Message = err.Error()
 	return &full
 }
+
+// ProviderExit is the exit code for a failure of a provider, by its code: whose fault it is. Only what may be gone later, or at
+// another provider, makes it unavailable.
+func ProviderExit(code string) int {
+	switch code {
+	case "provider.config":
+		return ExitConfig
+	case "provider.too_long":
+		return ExitLimit
+	case "provider.bad_request", "provider.no_tools", "provider.not_found", "provider.too_large":
+		return ExitError
+	}
+	return ExitProvider
+}

@@ -217,7 +217,7 @@ func (l *Loop) askOnce(ctx context.Context, req *record.Request) (*record.Respon
 		case line.Kind() == record.KindToolCall && line.Text("request_id") == req.ID:
 			calls++
 		case line.Kind() == record.KindError && (line.Text("ref") == req.ID || line.Text("ref") == ""):
-			return nil, reported(line, envelope.ExitProvider)
+			return nil, reported(line)
 		}
 	}
 	return resp, nil

@@ -19,15 +19,12 @@ func ExitCode(f record.Final) int {
 			}
 		}
 		return envelope.ExitOK
-	case record.StopMaxToolRounds, record.StopMaxTokens, record.StopMaxCost, record.StopTimeout:
+	case record.StopMaxToolRounds, record.StopMaxTokens, record.StopMaxCost, record.StopTimeout, record.StopLength:
 		return envelope.ExitLimit
 	case record.StopCancelled:
 		return envelope.ExitInterrupted
 	case record.StopProviderError:
-		if f.ErrorCode == "provider.config" {
-			return envelope.ExitConfig
-		}
-		return envelope.ExitProvider
+		return envelope.ProviderExit(f.ErrorCode)
 	}
 	return envelope.ExitError
 }

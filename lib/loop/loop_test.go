@@ -120,14 +120,15 @@ func TestRefusedCallsAreAnswered(t *testing.T) {
 	}
 }
 
-// An error of the tool chain is none of the provider's: the turn ends with exit code 1, an error of the provider with 69.
+// An error of the tool chain is none of the provider's: the turn ends with exit code 1, an error of the provider by whose fault it is.
 func TestReportedErrors(t *testing.T) {
-	line, err := record.Parse([]byte(`{"v":1,"kind":"error","stage":"claw-gate","code":"verdict.smuggled","message":"m","retryable":false}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, exit := range []int{envelope.ExitError, envelope.ExitProvider} {
-		if e := envelope.From(reported(line, exit)); e.ExitCode() != exit || e.Code != "verdict.smuggled" {
+	for code, exit := range map[string]int{"verdict.smuggled": envelope.ExitError, "provider.server": envelope.ExitProvider, "provider.quota": envelope.ExitProvider,
+		"provider.bad_request": envelope.ExitError, "provider.not_found": envelope.ExitError, "provider.too_long": envelope.ExitLimit, "provider.config": envelope.ExitConfig} {
+		line, err := record.Parse([]byte(`{"v":1,"kind":"error","stage":"x","code":"` + code + `","message":"m","retryable":false}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := envelope.From(reported(line)); e.ExitCode() != exit || e.Code != code {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"clawsh/lib/envelope"
 	"clawsh/lib/record"
 )
 
@@ -145,7 +144,7 @@ func RunTool(ctx context.Context, s Starter, call record.ToolCall) (record.ToolR
 		return r, err
 	}
 	if out.Kind() == record.KindError {
-		return r, reported(out, envelope.ExitError)
+		return r, reported(out)
 	}
 	return r, record.DecodeOpen(out.Bytes(), &r)
 }

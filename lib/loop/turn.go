@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"clawsh/lib/conversation"
@@ -87,10 +88,10 @@ func (t *turn) run(ctx context.Context, user record.User) error {
 		if err != nil {
 			return err
 		}
-		t.say(record.Message{Role: "assistant", Content: resp.FinalText, ToolCalls: resp.ToolCalls})
+		t.say(record.Message{Role: "assistant", Content: resp.FinalText, ToolCalls: resp.ToolCalls, Original: resp.Original})
 		t.final.Content = resp.FinalText
 		if len(calls) == 0 {
-			t.final.StopReason = record.StopFinalText
+			t.answered(resp)
 			return nil
 		}
 		if t.exhausted() || t.limited() {
@@ -158,7 +159,7 @@ func (t *turn) answer(ctx context.Context, req *record.Request) (*record.Respons
 		case line.Kind() == record.KindToolCall && line.Text("request_id") == id && resp != nil:
 			calls = append(calls, line)
 		case line.Kind() == record.KindError && (line.Text("ref") == id || line.Text("ref") == ""):
-			err = reported(line, envelope.ExitProvider)
+			err = reported(line)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -173,7 +174,7 @@ func (t *turn) response(req *record.Request, line record.Line) (*record.Response
 		return nil, fmt.Errorf("read the response of claw-llm: %w", err)
 	}
 	t.spend(req, &r)
-	t.final.Provider, t.final.Model = r.Provider, r.Model
+	t.final.Provider, t.final.Model, t.final.FinishReason = r.Provider, r.Model, r.FinishReason
 	return &r, t.mem.put(line.Bytes())
 }
 
@@ -209,11 +210,15 @@ func next(ctx context.Context, p *peer) (record.Line, error) {
 	}
 }
 
-// reported is the error that an error record tells of, with the exit code of a turn that ends by it.
-func reported(line record.Line, exit int) error {
+// reported is the error that an error record tells of, with the exit code of what ends by it.
+func reported(line record.Line) error {
 	var e record.Error
 	if err := record.DecodeOpen(line.Bytes(), &e); err != nil {
 		return err
+	}
+	exit := envelope.ExitError
+	if strings.HasPrefix(e.Code, "provider.") {
+		exit = envelope.ProviderExit(e.Code)
 	}
 	return &envelope.Error{Code: e.Code, Message: e.Message, Hint: e.Hint, Exit: exit}
 }
@@ -231,7 +236,7 @@ func (t *turn) fail(ctx context.Context, err error) {
 		t.final.Error = fmt.Sprintf("no final answer within %s", t.Timeout.Round(time.Millisecond))
 	case ctx.Err() != nil, e.Code == "provider.cancelled":
 		t.final.StopReason, t.final.ErrorCode, t.final.CancelObserved = record.StopCancelled, "cancelled", true
-	case e.Exit == envelope.ExitProvider:
+	case strings.HasPrefix(e.Code, "provider."):
 		t.final.StopReason = record.StopProviderError
 	default:
 		t.final.StopReason = record.StopStageError

@@ -159,10 +159,19 @@ func messagesOf(entries []Entry) []record.Message {
 				out = append(out, record.Message{Role: "tool", ToolCallID: r.ID, Content: e.Content, IsError: !r.Success})
 			}
 		default:
-			out = append(out, record.Message{Role: e.Role, Content: e.Content, ToolCalls: e.ToolCalls})
+			out = append(out, record.Message{Role: e.Role, Content: e.Content, ToolCalls: e.ToolCalls, Original: e.original()})
 		}
 	}
 	return notRun(entries, conversation.Complete(out))
+}
+
+// original is the message of a response as its provider sent it.
+func (e *Entry) original() *record.Original {
+	var m responseMeta
+	if e.Kind != record.KindResponse || decodeMeta(e.Metadata, &m) != nil {
+		return nil // an unreadable one is sent as a plain message
+	}
+	return m.Original
 }
 
 // notRun says of calls without a result what the turn's final knows: that they were not run.

@@ -17,9 +17,14 @@ type (
 		RequestID    string       `json:"request_id,omitzero"`
 		FinishReason string       `json:"finish_reason,omitzero"`
 		Usage        record.Usage `json:"usage"`
+		CallsCut     int          `json:"calls_cut,omitzero"`
+		Reasoning    string       `json:"reasoning,omitzero"`
+		// Original is what goes back to the provider that sent it.
+		Original *record.Original `json:"original,omitzero"`
 	}
 	finalMeta struct {
 		StopReason     string          `json:"stop_reason"`
+		FinishReason   string          `json:"finish_reason,omitzero"`
 		Rounds         int             `json:"rounds"`
 		CancelObserved bool            `json:"cancel_observed,omitzero"`
 		Usage          record.Usage    `json:"usage"`
@@ -81,7 +86,8 @@ func entryOfResponse(line record.Line) (Entry, error) {
 	if err := record.DecodeOpen(line.Bytes(), &r); err != nil {
 		return Entry{}, err
 	}
-	meta, err := record.Encode(responseMeta{RequestID: r.RequestID, FinishReason: r.FinishReason, Usage: r.Usage})
+	meta, err := record.Encode(responseMeta{RequestID: r.RequestID, FinishReason: r.FinishReason, Usage: r.Usage, CallsCut: r.CallsCut,
+		Reasoning: r.Reasoning, Original: r.Original})
 	if len(r.ToolCalls) == 0 {
 		r.ToolCalls = nil
 	}
@@ -119,7 +125,7 @@ func entryOfFinal(line record.Line) (Entry, string, error) {
 	if err := record.DecodeOpen(line.Bytes(), &f); err != nil {
 		return Entry{}, "", err
 	}
-	meta, err := record.Encode(finalMeta{StopReason: f.StopReason, Rounds: f.Rounds, CancelObserved: f.CancelObserved,
+	meta, err := record.Encode(finalMeta{StopReason: f.StopReason, FinishReason: f.FinishReason, Rounds: f.Rounds, CancelObserved: f.CancelObserved,
 		Usage: f.Usage, Denials: f.Denials, Receipts: f.Receipts, Error: f.Error, ErrorCode: f.ErrorCode, Hint: f.Hint})
 	return Entry{ID: f.ID, ConversationID: f.ConversationID, TurnID: f.TurnID, TS: f.TS, Role: "assistant",
 		Content: f.Content, Provider: f.Provider, Model: f.Model, Metadata: meta}, f.Agent, err

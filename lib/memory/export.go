@@ -138,7 +138,7 @@ func (e *Entry) record() ([]byte, error) {
 			calls = []record.CallPart{}
 		}
 		return record.Encode(record.Response{V: record.Version, Kind: e.Kind, ID: e.ID, RequestID: m.RequestID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS,
-			Provider: e.Provider, Model: e.Model, FinalText: e.Content, ToolCalls: calls, FinishReason: m.FinishReason, Usage: m.Usage})
+			Provider: e.Provider, Model: e.Model, FinalText: e.Content, ToolCalls: calls, FinishReason: m.FinishReason, Usage: m.Usage, CallsCut: m.CallsCut, Reasoning: m.Reasoning, Original: m.Original})
 	case record.KindToolResult:
 		return e.result(conversation)
 	case record.KindSummary:
@@ -149,7 +149,7 @@ func (e *Entry) record() ([]byte, error) {
 		return nil, err
 	}
 	f := record.Final{V: record.Version, Kind: record.KindFinal, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS, Provider: e.Provider, Model: e.Model,
-		Content: e.Content, Rounds: m.Rounds, StopReason: m.StopReason, CancelObserved: m.CancelObserved, Usage: m.Usage, Denials: m.Denials, Receipts: m.Receipts,
+		Content: e.Content, Rounds: m.Rounds, StopReason: m.StopReason, FinishReason: m.FinishReason, CancelObserved: m.CancelObserved, Usage: m.Usage, Denials: m.Denials, Receipts: m.Receipts,
 		Error: m.Error, ErrorCode: m.ErrorCode, Hint: m.Hint}
 	if f.Denials == nil {
 		f.Denials = []record.Denial{}

@@ -42,9 +42,10 @@ func (s silence) Error() string {
 // attempt is one try of one request.
 type attempt struct {
 	*chat
-	key      string
+	creds    credentials
 	keys     keys
 	model    string // that was asked for
+	tools    bool   // tools were offered
 	onDelta  func(string) error
 	streamed bool // a part of the answer was passed on
 }
@@ -55,7 +56,11 @@ func (a *attempt) run(caller context.Context, body []byte) (*record.Response, er
 	defer cancel(nil)
 	late := time.AfterFunc(a.timeout, func() { cancel(silence{a.timeout, false}) })
 	defer late.Stop()
-	res, err := a.send(ctx, body)
+	r, err := a.request(ctx, http.MethodPost, "/chat/completions", accepted, body)
+	if err != nil {
+		return nil, a.transport(ctx, err)
+	}
+	res, err := a.http.Do(r)
 	if err != nil {
 		return nil, a.transport(ctx, err)
 	}
@@ -65,10 +70,9 @@ func (a *attempt) run(caller context.Context, body []byte) (*record.Response, er
 	}
 	src := &source{r: res.Body, left: int64(a.maxBytes) * streamFactor}
 	in := bufio.NewReader(src)
-	// Some servers stream although nobody asked, and others do not although somebody did.
-	sse := strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
-	if first, _ := in.Peek(1); string(first) == "{" || !sse && a.onDelta == nil {
-		return a.whole(ctx, in)
+	first, err := begin(in)
+	if err != nil && err != io.EOF {
+		return nil, a.transport(ctx, err)
 	}
 	if !late.Stop() {
 		return nil, a.transport(ctx, context.Cause(ctx))
@@ -76,24 +80,34 @@ func (a *attempt) run(caller context.Context, body []byte) (*record.Response, er
 	idle := time.AfterFunc(a.idle, func() { cancel(silence{a.idle, true}) })
 	defer idle.Stop()
 	src.alive = func() { idle.Reset(a.idle) }
+	switch first {
+	case '{', '[': // whatever was asked for, and whatever the header says
+		return a.whole(ctx, in)
+	case '<':
+		return nil, a.webPage(res, in)
+	case 0:
+		if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+			return nil, a.malformed("the answer is empty")
+		}
+	}
 	return a.stream(caller, ctx, in)
 }
 
-func (a *attempt) send(ctx context.Context, body []byte) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
+// begin skips a byte order mark and white space, and returns the first byte that means something, 0 at the end.
+func begin(in *bufio.Reader) (byte, error) {
+	if b, _ := in.Peek(3); string(b) == "\xef\xbb\xbf" {
+		in.Discard(3)
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json")
-	if a.onDelta != nil {
-		r.Header.Set("Accept", "text/event-stream, application/json")
+	for {
+		b, err := in.Peek(1)
+		if err != nil {
+			return 0, err
+		}
+		if !strings.ContainsRune(" \t\r\n", rune(b[0])) {
+			return b[0], nil
+		}
+		in.Discard(1)
 	}
-	r.Header.Set("User-Agent", "clawsh")
-	if a.key != "" {
-		r.Header.Set("Authorization", "Bearer "+a.key)
-	}
-	return a.http.Do(r)
 }
 
 // source reads up to a limit and fails behind it, instead of pretending that the answer ends there.
@@ -124,9 +138,12 @@ func (a *attempt) whole(ctx context.Context, in io.Reader) (*record.Response, er
 	if err != nil {
 		return nil, a.transport(ctx, err)
 	}
+	if e := a.listed(b); e != nil {
+		return nil, e
+	}
 	var m completion
 	if err := record.DecodeOpen(b, &m); err != nil {
-		return nil, a.fail(CodeBadResponse, "the answer is not what /chat/completions answers: "+err.Error())
+		return nil, a.malformed("the answer is not what /chat/completions answers: " + err.Error())
 	}
 	if e := a.reported(m.Error); e != nil {
 		return nil, e
@@ -135,6 +152,7 @@ func (a *attempt) whole(ctx context.Context, in io.Reader) (*record.Response, er
 	if err := build.whole(&m); err != nil {
 		return nil, a.unfit(err)
 	}
+	build.rest()
 	resp, err := build.response()
 	if err != nil {
 		return nil, a.unfit(err)

@@ -18,17 +18,25 @@ type builder struct {
 	keys            keys
 	most, size      int // bytes of text and arguments, as they came
 	model, finish   string
+	seen            bool // a message, or a piece of one
 	usage           record.Usage
 	text            strings.Builder
+	think           thinker
 	clean           *secret.Stream
 	calls           []*call
+	refused         bool            // the server says that the model refuses
+	thought         strings.Builder // what it sent as reasoning beside the text
+	content, extra  tree            // the message as it came: its content, and what is neither content nor calls
+	kept            int             // bytes of extra
 }
 
 // call is a tool call that is being put together.
 type call struct {
-	index    int
-	id, name string
-	args     strings.Builder
+	index       int
+	id, name    string
+	args        strings.Builder
+	object      bool // arguments came as an object and not as a text
+	rest, extra tree // fields of the call, and of its function
 }
 
 func (a *attempt) builder() *builder {
@@ -37,8 +45,8 @@ func (a *attempt) builder() *builder {
 
 // meta takes what stands beside the choices.
 func (b *builder) meta(m *completion) {
-	if m.Model != "" {
-		b.model = m.Model
+	if s, ok := asText(m.Model); ok && s != "" {
+		b.model = s
 	}
 	if given(m.Usage) {
 		b.usage = tokensUsed(m.Usage)
@@ -49,56 +57,148 @@ func (b *builder) meta(m *completion) {
 func (b *builder) whole(m *completion) error {
 	b.meta(m)
 	for _, c := range m.Choices {
-		if c.Index != 0 || c.Message == nil {
+		message := c.Message
+		if !given(message) {
+			message = c.Delta // one piece of a stream, and no other
+		}
+		if !c.first() || !given(message) {
 			continue
 		}
-		for i := range c.Message.ToolCalls {
-			c.Message.ToolCalls[i].Index = &i // each is a call of its own, whatever it says
-		}
-		if _, err := b.add(c.Message, c.FinishReason); err != nil {
-			return err
-		}
-		b.rest()
-		return nil
+		_, err := b.add(message, c.FinishReason, true)
+		return err
 	}
 	return errors.New("the answer has no choice with a message")
 }
 
-// add takes a message, or a piece of one, and returns the text that can be passed on.
-func (b *builder) add(f *fragment, finish string) (string, error) {
-	if finish != "" {
-		b.finish = finish
+// add takes a message, or a piece of one, and returns the text that can be passed on. Each call of a whole message is a call of
+// its own, whatever index it bears.
+func (b *builder) add(raw, finish record.Raw, whole bool) (string, error) {
+	if s, ok := asText(finish); ok && s != "" {
+		b.finish = s
 	}
-	if f == nil {
+	if !given(raw) {
 		return "", nil
 	}
-	if b.size += len(f.Content) + len(f.Refusal); b.size > b.most {
-		return "", errTooLarge
-	}
-	text, err := contentText(f.Content)
+	members, err := record.Members(raw)
 	if err != nil {
-		return "", err
+		return "", errors.New("a message is not an object")
 	}
-	text = b.clean.Next(text + f.Refusal)
-	b.text.WriteString(text)
-	for _, p := range f.ToolCalls {
-		if err := b.addCall(p); err != nil {
+	b.seen = true
+	var text strings.Builder
+	for _, m := range members {
+		s, err := b.field(m, whole)
+		if err != nil {
 			return "", err
 		}
+		text.WriteString(s)
 	}
-	return text, nil
+	return b.pass(text.String()), nil
 }
 
-// rest ends the text and returns what was held back of it.
-func (b *builder) rest() string {
-	text := b.clean.Rest()
+// pass returns as much of a text as can be passed on.
+func (b *builder) pass(text string) string {
+	text = b.clean.Next(text)
 	b.text.WriteString(text)
 	return text
 }
 
+// field takes a field of the message and returns the answer's text in it.
+func (b *builder) field(m record.Member, whole bool) (string, error) {
+	switch m.Name {
+	case "content":
+		return b.addContent(m.Value)
+	case "tool_calls":
+		return "", b.addCalls(m.Value, whole)
+	case "role":
+		return "", nil
+	}
+	if err := b.keep(m); err != nil {
+		return "", err
+	}
+	s, ok := asText(m.Value)
+	switch {
+	case !ok || s == "":
+	case m.Name == "refusal":
+		b.refused = true
+		b.size += len(s)
+		return s, b.tooLarge()
+	case m.Name == "reasoning_content", m.Name == "reasoning" && !b.has("reasoning_content"):
+		b.reasoned(s)
+	}
+	return "", nil
+}
+
+// reasoned keeps a piece of what the model thought, while there is room.
+func (b *builder) reasoned(s string) {
+	b.thought.WriteString(clip(s, max(0, maxReasoningBytes-b.thought.Len())))
+}
+
+func (b *builder) has(name string) bool { return b.extra.members[name] != nil }
+
+// keep keeps a field that only the server knows, while there is room.
+func (b *builder) keep(m record.Member) error {
+	if b.kept += len(m.Name) + len(m.Value); b.kept > maxOriginalBytes {
+		b.extra = tree{}
+		return nil
+	}
+	return b.extra.member(m.Name).merge(m.Name, m.Value)
+}
+
+func (b *builder) tooLarge() error {
+	if b.size > b.most {
+		return errTooLarge
+	}
+	return nil
+}
+
+func (b *builder) addContent(raw record.Raw) (string, error) {
+	if b.size += len(raw); b.size > b.most {
+		return "", errTooLarge
+	}
+	text, thought, err := contentText(raw)
+	if err != nil {
+		return "", err
+	}
+	b.reasoned(thought)
+	if err := b.content.merge("content", raw); err != nil {
+		return "", err
+	}
+	return b.think.next(text), nil
+}
+
+// rest ends the text and returns what was held back of it.
+func (b *builder) rest() string {
+	text := b.clean.Next(b.think.rest()) + b.clean.Rest()
+	b.text.WriteString(text)
+	return text
+}
+
+func (b *builder) addCalls(raw record.Raw, whole bool) error {
+	if !given(raw) {
+		return nil
+	}
+	pieces, err := record.Elements(raw)
+	if err != nil {
+		return errors.New("tool_calls is not an array")
+	}
+	for i, one := range pieces {
+		p, err := readCall(one)
+		if err != nil {
+			return err
+		}
+		if whole {
+			p.index = &i
+		}
+		if err := b.addCall(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // addCall takes a tool call, or a piece of one. Arguments are a text; some servers send the object itself.
 func (b *builder) addCall(p callPiece) error {
-	if b.size += len(p.Function.Arguments) + len(p.Function.Name) + len(p.ID); b.size > b.most {
+	if b.size += len(p.args) + len(p.name) + len(p.id); b.size > b.most {
 		return errTooLarge
 	}
 	c := b.find(p)
@@ -107,76 +207,61 @@ func (b *builder) addCall(p callPiece) error {
 			return fmt.Errorf("more than %d tool calls in one answer", maxCalls)
 		}
 		c = &call{index: len(b.calls)}
-		if p.Index != nil {
-			c.index = *p.Index
+		if p.index != nil {
+			c.index = *p.index
 		}
 		b.calls = append(b.calls, c)
 	}
 	if c.id == "" {
-		c.id = p.ID
+		c.id = p.id
 	}
 	if c.name == "" {
-		c.name = p.Function.Name
+		c.name = p.name
 	}
-	if s, ok := asText(p.Function.Arguments); ok {
+	if s, ok := asText(p.args); ok {
 		c.args.WriteString(s)
-	} else if given(p.Function.Arguments) {
-		c.args.Write(p.Function.Arguments)
+	} else if given(p.args) {
+		c.args.Write(p.args)
+		c.object = true
+	}
+	return b.keepCall(c, p)
+}
+
+// keepCall keeps the fields of a call that only the server knows.
+func (b *builder) keepCall(c *call, p callPiece) error {
+	for _, part := range []struct {
+		to   *tree
+		from []record.Member
+	}{{&c.rest, p.rest}, {&c.extra, p.extra}} {
+		for _, m := range part.from {
+			if b.kept += len(m.Name) + len(m.Value); b.kept > maxOriginalBytes {
+				return nil
+			}
+			if err := part.to.member(m.Name).merge(m.Name, m.Value); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-// find returns the call that a piece goes on with, nil if it begins one: by index; without, by id; without both, a name
-// begins a call and anything else goes on with the last. An index that comes again with another id and a name begins one too:
+// find returns the call that a piece continues, nil if it begins one: by index; without, by id; without both, a name
+// begins a call and anything else continues the last. An index that comes again with another id and a name begins one too:
 // some servers give every call the index 0.
 func (b *builder) find(p callPiece) *call {
 	for i := len(b.calls) - 1; i >= 0; i-- {
 		c := b.calls[i]
 		switch {
-		case p.Index != nil && c.index == *p.Index:
-			if p.ID != "" && c.id != "" && p.ID != c.id && p.Function.Name != "" {
+		case p.index != nil && c.index == *p.index:
+			if p.id != "" && c.id != "" && p.id != c.id && p.name != "" {
 				return nil
 			}
 			return c
-		case p.Index == nil && p.ID != "" && p.ID == c.id:
+		case p.index == nil && p.id != "" && p.id == c.id:
 			return c
-		case p.Index == nil && p.ID == "" && p.Function.Name == "":
+		case p.index == nil && p.id == "" && p.name == "":
 			return c
 		}
 	}
 	return nil
-}
-
-// response ends the building.
-func (b *builder) response() (*record.Response, error) {
-	r := &record.Response{Provider: b.provider, Model: b.keys.scrub(b.model), FinalText: b.text.String(), ToolCalls: []record.CallPart{}, Usage: b.usage}
-	if r.Model == "" {
-		r.Model = b.asked
-	}
-	for _, c := range b.calls {
-		if c.name == "" {
-			return nil, errors.New("the answer has a tool call without a name")
-		}
-		args, err := arguments(b.keys.scrub(c.args.String()), b.keys)
-		if err != nil {
-			return nil, err
-		}
-		r.ToolCalls = append(r.ToolCalls, record.CallPart{ID: record.NewID("call-"), Name: b.keys.scrub(c.name), Args: args})
-	}
-	r.FinishReason = b.reason()
-	if r.FinalText == "" && r.FinishReason == "stop" {
-		return nil, errors.New("the answer is empty: neither text nor tool calls")
-	}
-	return r, nil
-}
-
-// reason maps finish_reason: an answer that was cut off says so, with or without calls; other words mean what came.
-func (b *builder) reason() string {
-	switch {
-	case b.finish == "length" || b.finish == "content_filter":
-		return b.finish
-	case len(b.calls) > 0:
-		return "tool_calls"
-	}
-	return "stop"
 }

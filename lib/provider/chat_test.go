@@ -78,7 +78,7 @@ func TestRequestAndAnswer(t *testing.T) {
 	if auth != "Bearer "+testKey || path != "/v1/chat/completions" {
 		t.Errorf("%q, %q", auth, path)
 	}
-	want := `{"model":"m","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"time","description":"d","parameters":{"type":"object"}}}]}`
+	want := `{"model":"m","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"time","description":"d","parameters":{"type":"object"}}}],"stream":true,"stream_options":{"include_usage":true}}`
 	if string(got) != want {
 		t.Errorf("request %s", got)
 	}
@@ -93,13 +93,13 @@ func TestFailures(t *testing.T) {
 	}{
 		{"401", "no", 401, CodeAuth, 1}, {"403", "no", 403, CodeAuth, 1}, {"400", "bad", 400, CodeBadRequest, 1}, {"404", "", 404, CodeBadRequest, 1},
 		{"429", "slow", 429, CodeRateLimit, 3}, {"500", "boom", 500, CodeServer, 3}, {"503", "", 503, CodeServer, 3}, {"302", "", 302, CodeBadRequest, 1},
-		{"no JSON", "<html>", 200, CodeBadResponse, 1}, {"nothing", "", 200, CodeBadResponse, 1}, {"no choices", `{"choices":[]}`, 200, CodeBadResponse, 1},
-		{"no message", `{"choices":[{}]}`, 200, CodeBadResponse, 1}, {"empty text", `{"choices":[{"message":{"content":""}}]}`, 200, CodeBadResponse, 1},
-		{"duplicate names", `{"choices":[],"choices":[]}`, 200, CodeBadResponse, 1}, {"error in 200", `{"error":{"message":"overloaded"}}`, 200, CodeServer, 3},
+		{"a web page", "<html>", 200, CodeBadResponse, 1}, {"nothing", "", 200, CodeBadResponse, 2}, {"no choices", `{"choices":[]}`, 200, CodeBadResponse, 2},
+		{"no message", `{"choices":[{}]}`, 200, CodeBadResponse, 2}, {"neither JSON nor stream", "OK", 200, CodeBadResponse, 2},
+		{"duplicate names", `{"choices":[],"choices":[]}`, 200, CodeBadResponse, 2}, {"error in 200", `{"error":{"message":"overloaded"}}`, 200, CodeServer, 3},
 		{"error in 200 with its status", `{"error":{"message":"no","code":401}}`, 200, CodeAuth, 1},
-		{"content is a number", `{"choices":[{"message":{"content":1}}]}`, 200, CodeBadResponse, 1},
+		{"content is a number", `{"choices":[{"message":{"content":1}}]}`, 200, CodeBadResponse, 2},
 		{"too long", `{"x":"` + strings.Repeat("x", 100<<10) + `"}`, 200, CodeTooLarge, 1},
-		{"deep", strings.Repeat("[", 20000), 200, CodeBadResponse, 1},
+		{"deep", strings.Repeat("[", 20000), 200, CodeBadResponse, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var tries atomic.Int32
@@ -255,9 +255,9 @@ func TestStreamsThatFail(t *testing.T) {
 		body, code string
 		tries      int32
 	}{
-		"ended before anything": {"", CodeBadResponse, 1}, "ended behind text": {begun, CodeBadResponse, 1}, "garbage": {"data: nope\n\n", CodeBadResponse, 1},
+		"ended before anything": {"", CodeBadResponse, 2}, "ended behind text": {begun, CodeBadResponse, 1}, "garbage": {"data: nope\n\n", CodeBadResponse, 2},
 		"error inside": {`data: {"error":{"message":"overloaded"}}` + "\n\n", CodeServer, 3}, "error behind text": {begun + `data: {"error":"x"}` + "\n\n", CodeServer, 1},
-		"nothing but done": {"data: [DONE]\n\n", CodeBadResponse, 1}, "too long": {begun + "data: " + strings.Repeat("x", 200<<10), CodeTooLarge, 1},
+		"nothing but done": {"data: [DONE]\n\n", CodeBadResponse, 2}, "too long": {begun + "data: " + strings.Repeat("x", 200<<10), CodeTooLarge, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var tries atomic.Int32
@@ -309,7 +309,7 @@ func TestSilence(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for h, want := range map[string]time.Duration{"": -1, "0": 0, "7": 7 * time.Second, "999999": maxRetryAfter, "-1": -1, "x": -1,
+	for h, want := range map[string]time.Duration{"": -1, "0": 0, "7": 7 * time.Second, "999999": 999999 * time.Second, "-1": -1, "x": -1,
 		"Thu, 01 Jan 2026 00:00:30 GMT": 30 * time.Second, "Thu, 01 Jan 2020 00:00:00 GMT": 0} {
 		if got := retryAfter(h, now); got != want {
 			t.Errorf("%q: %s, want %s", h, got, want)
@@ -330,7 +330,7 @@ func TestReliable(t *testing.T) {
 	}
 	server("auth", 401, "")
 	server("down", 500, "")
-	server("wrong", 400, "")
+	server("wrong", 400, "bad")
 	server("good", 200, fine)
 	for _, c := range []struct {
 		order []string
@@ -356,7 +356,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add([]byte("data: a\rdata: b\r\n\r\ndata\n\n:x\n\ndata: c"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		collect := func(r io.Reader) (out []string) {
-			events(r, 1<<20, func(d []byte) error { out = append(out, string(d)); return nil })
+			events(r, 1<<20, func(e string, d []byte) error { out = append(out, e+":"+string(d)); return nil })
 			return out
 		}
 		whole := collect(bytes.NewReader(b))

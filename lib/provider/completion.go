@@ -2,6 +2,7 @@ package provider
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"clawsh/lib/record"
@@ -10,31 +11,80 @@ import (
 // What /chat/completions answers, whole or in pieces. What a server may get wrong without harm is kept raw.
 type (
 	completion struct {
-		Model   string     `json:"model"`
+		Model   record.Raw `json:"model"`
 		Choices []choice   `json:"choices"`
 		Usage   record.Raw `json:"usage"`
 		Error   record.Raw `json:"error"`
 	}
 	choice struct {
-		Index        int       `json:"index"`
-		Message      *fragment `json:"message"`
-		Delta        *fragment `json:"delta"`
-		FinishReason string    `json:"finish_reason"`
-	}
-	fragment struct {
-		Content   record.Raw  `json:"content"`
-		Refusal   string      `json:"refusal"`
-		ToolCalls []callPiece `json:"tool_calls"`
-	}
-	callPiece struct {
-		Index    *int   `json:"index"`
-		ID       string `json:"id"`
-		Function struct {
-			Name      string     `json:"name"`
-			Arguments record.Raw `json:"arguments"`
-		} `json:"function"`
+		Index        record.Raw `json:"index"`
+		Message      record.Raw `json:"message"`
+		Delta        record.Raw `json:"delta"`
+		FinishReason record.Raw `json:"finish_reason"`
 	}
 )
+
+// first tells whether a choice is the one that is followed.
+func (c choice) first() bool {
+	return !given(c.Index) || string(c.Index) == "0" || string(c.Index) == `"0"`
+}
+
+// callPiece is a tool call, or a piece of one.
+type callPiece struct {
+	index *int
+	id    string
+	name  string
+	args  record.Raw
+	rest  []record.Member // of the call
+	extra []record.Member // of its function
+}
+
+// readCall reads a piece of a call. An id that is no text is none.
+func readCall(raw record.Raw) (callPiece, error) {
+	var p callPiece
+	members, err := record.Members(raw)
+	if err != nil {
+		return p, errors.New("a tool call is not an object")
+	}
+	for _, m := range members {
+		switch m.Name {
+		case "index":
+			if n, err := strconv.Atoi(strings.Trim(string(m.Value), `"`)); err == nil {
+				p.index = &n
+			}
+		case "id":
+			p.id, _ = asText(m.Value)
+		case "function":
+			if err := p.function(m.Value); err != nil {
+				return p, err
+			}
+		default:
+			p.rest = append(p.rest, m)
+		}
+	}
+	return p, nil
+}
+
+func (p *callPiece) function(raw record.Raw) error {
+	if !given(raw) {
+		return nil
+	}
+	members, err := record.Members(raw)
+	if err != nil {
+		return errors.New("the function of a tool call is not an object")
+	}
+	for _, m := range members {
+		switch m.Name {
+		case "name":
+			p.name, _ = asText(m.Value)
+		case "arguments":
+			p.args = m.Value
+		default:
+			p.extra = append(p.extra, m)
+		}
+	}
+	return nil
+}
 
 // tokensUsed reads the usage of an answer; what it does not say, or says in another way, is zero.
 func tokensUsed(raw record.Raw) record.Usage {
@@ -57,25 +107,34 @@ func asText(raw record.Raw) (string, bool) {
 	return s, true
 }
 
-// contentText reads content: a text, null, or a list of parts, of which those with text count.
-func contentText(raw record.Raw) (string, error) {
+// contentText reads content: a text, null, or a list of parts. Parts with text are the answer, parts with thinking what the
+// model thought.
+func contentText(raw record.Raw) (text, thought string, err error) {
 	if !given(raw) {
-		return "", nil
+		return "", "", nil
 	}
 	if s, ok := asText(raw); ok {
-		return s, nil
+		return s, "", nil
 	}
 	var parts []struct {
-		Text string `json:"text"`
+		Text     record.Raw `json:"text"`
+		Thinking record.Raw `json:"thinking"`
 	}
 	if err := record.DecodeOpen(raw, &parts); err != nil {
-		return "", errors.New("content is neither a text nor a list of parts")
+		return "", "", errors.New("content is neither a text nor a list of parts")
 	}
-	var b strings.Builder
+	var b, r strings.Builder
 	for _, p := range parts {
-		b.WriteString(p.Text)
+		s, _ := asText(p.Text)
+		b.WriteString(s)
+		if s, ok := asText(p.Thinking); ok {
+			r.WriteString(s)
+		} else if given(p.Thinking) {
+			s, _, _ := contentText(p.Thinking)
+			r.WriteString(s)
+		}
 	}
-	return b.String(), nil
+	return b.String(), r.String(), nil
 }
 
 // spareDepth is the nesting that a record has around what it carries.

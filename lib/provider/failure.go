@@ -17,6 +17,10 @@ const (
 	CodeAuth        = "auth"
 	CodeRateLimit   = "rate_limit"
 	CodeServer      = "server"
+	CodeQuota       = "quota"
+	CodeNotFound    = "not_found"
+	CodeNoTools     = "no_tools"
+	CodeTooLong     = "too_long"
 	CodeBadRequest  = "bad_request"
 	CodeBadResponse = "bad_response"
 	CodeTooLarge    = "too_large"
@@ -35,6 +39,8 @@ type Error struct {
 
 	retryAfter time.Duration // what the server asked for; negative if nothing
 	final      bool          // trying again at once cannot help
+	malformed  bool          // what came after 200 was no answer: the next may be one
+	said       string        // the server's own words
 	streamed   bool          // a part of the answer was passed on
 }
 

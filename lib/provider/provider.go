@@ -8,17 +8,22 @@
 // server send it back, it becomes "[redacted]" in texts, calls, payloads, errors and logs. Values under four bytes are
 // placeholders and stay.
 //
-// Bounds. An answer, or the text and arguments of a streamed one, may have limits.max_response_bytes; behind that the error is
-// too_large, never a shortened answer. timeout_s bounds the time to a whole answer, or to the first byte of a stream, and
-// idle_timeout_s the silence after it.
+// The wire. Every answer is asked for as a stream; a server that answers whole is understood all the same. timeout_s bounds
+// silence: until the answer begins and, unless idle_timeout_s says otherwise, between two pieces of it. An answer may have
+// limits.max_response_bytes; behind that the error is too_large, never a shortened answer.
 //
-// Tool calls. Ids are clawsh's own. Arguments that are no JSON object, have duplicate names, numbers that a double cannot
+// What goes back. The message of an answer is kept as it came (record.Original), with what only its server knows of it, and goes
+// back to the provider of that name unchanged; others get a plain one. Calls keep the server's id beside clawsh's own. What a
+// model writes between <think> and </think> at the beginning of its text is neither shown nor sent back.
+//
+// Tool calls. Arguments that are no JSON object, have duplicate names, numbers that a double cannot
 // hold, or nest deeper than record.MaxDepth-8 travel as a JSON string with the text that the model wrote, and are refused by
-// the gate; empty arguments are {}. A call without a name, and an answer with neither text nor calls, is bad_response, unless
-// its finish_reason is length or content_filter: then the answer is an empty text with that reason.
+// the gate; empty arguments are {}. A call without a name, and an answer without a message, is bad_response. An answer may be
+// empty: the finish reason says why, if anything does. Calls in an answer that was cut off are not made.
 //
-// Retries. 429, 5xx and network errors are tried again, max_retries times, behind what Retry-After asks (at most a minute) or
-// half a second doubled each time, give or take half of it; never once a piece of the answer was passed on.
+// Retries. 429, 5xx and network errors are tried again, max_retries times, behind what Retry-After asks (at most a minute: a server
+// that wants more is not waited for) or half a second doubled each time, give or take half of it; an answer that is malformed, once;
+// never once a piece of the answer was passed on. A field that the server refuses by name is left out from then on.
 package provider
 
 import (

@@ -1,31 +1,12 @@
 package provider
 
 import (
-	"strings"
+	"slices"
 
 	"clawsh/lib/record"
 )
 
-// What /chat/completions takes.
 type (
-	question struct {
-		Model         string         `json:"model"`
-		Messages      []message      `json:"messages"`
-		Tools         []function     `json:"tools,omitzero"`
-		Temperature   *float64       `json:"temperature,omitzero"`
-		MaxTokens     int            `json:"max_tokens,omitzero"`
-		Stream        bool           `json:"stream,omitzero"`
-		StreamOptions *streamOptions `json:"stream_options,omitzero"`
-	}
-	streamOptions struct {
-		IncludeUsage bool `json:"include_usage"`
-	}
-	message struct {
-		Role       string    `json:"role"`
-		Content    *string   `json:"content"`
-		ToolCalls  []callOut `json:"tool_calls,omitzero"`
-		ToolCallID string    `json:"tool_call_id,omitzero"`
-	}
 	function struct {
 		Type     string      `json:"type"`
 		Function record.Tool `json:"function"`
@@ -41,55 +22,81 @@ type (
 	}
 )
 
-// question translates a request. What it says of model and temperature goes before the configuration.
-func (c *chat) question(req *record.Request, stream bool) *question {
-	q := &question{Model: req.Model, Temperature: req.Temperature, MaxTokens: c.maxTokens, Stream: stream, Messages: []message{}}
-	if q.Model == "" {
-		q.Model = c.model
+// question is what /chat/completions is sent for a request. What it says of model and temperature goes before the configuration,
+// and the fields of the configuration's body table before everything. Fields that the server was found not to take are left out.
+func (c *chat) question(req *record.Request) (record.Raw, error) {
+	without := c.without.names()
+	fields, err := c.fields(req, without)
+	if err != nil {
+		return nil, err
 	}
-	if q.Temperature == nil {
-		q.Temperature = c.temperature
+	for _, own := range c.extra {
+		if i := slices.IndexFunc(fields, func(f record.Member) bool { return f.Name == own.Name }); i >= 0 {
+			fields[i] = own
+		} else {
+			fields = append(fields, own)
+		}
 	}
-	if stream {
-		q.StreamOptions = &streamOptions{IncludeUsage: true}
+	silent := without["stream"] || slices.ContainsFunc(fields, func(f record.Member) bool { return f.Name == "stream" && string(f.Value) == "false" })
+	return record.Object(slices.DeleteFunc(fields, func(f record.Member) bool {
+		return without[f.Name] || silent && (f.Name == "stream" || f.Name == "stream_options")
+	}))
+}
+
+// fields are the fields of a question before the configuration adds its own.
+func (c *chat) fields(req *record.Request, without map[string]bool) ([]record.Member, error) {
+	messages, err := c.messages(req, without)
+	if err != nil {
+		return nil, err
 	}
-	if req.SystemPrompt != "" {
-		q.Messages = append(q.Messages, message{Role: "system", Content: &req.SystemPrompt})
+	limit := "max_tokens"
+	if without[limit] {
+		limit = "max_completion_tokens"
 	}
-	for _, m := range req.Messages {
-		q.Messages = append(q.Messages, translate(m))
+	temperature := req.Temperature
+	if temperature == nil {
+		temperature = c.temperature
 	}
-	for _, t := range req.Tools {
+	var all []record.Member
+	for _, f := range []struct {
+		name  string
+		value any
+		there bool
+	}{
+		{"model", c.modelOf(req), true},
+		{"messages", messages, true},
+		{"tools", functions(req.Tools), len(req.Tools) > 0},
+		{"temperature", temperature, temperature != nil},
+		{limit, c.maxTokens, c.maxTokens > 0},
+		{"stream", true, true},
+		{"stream_options", record.Raw(`{"include_usage":true}`), true},
+	} {
+		if !f.there {
+			continue
+		}
+		raw, err := record.Encode(f.value)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, record.Member{Name: f.name, Value: raw})
+	}
+	return all, nil
+}
+
+func (c *chat) modelOf(req *record.Request) string {
+	if req.Model != "" {
+		return req.Model
+	}
+	return c.model
+}
+
+func functions(tools []record.Tool) []function {
+	var all []function
+	for _, t := range tools {
 		if len(t.Parameters) == 0 {
 			t.Parameters = record.Raw(`{"type":"object","properties":{}}`)
 		}
-		q.Tools = append(q.Tools, function{"function", t})
+		all = append(all, function{"function", t})
 	}
-	return q
-}
-
-// errorMark begins the result of a tool that failed: the protocol has no field for it.
-const errorMark = "error: "
-
-// translate translates one message. Arguments go back as the text that the model wrote.
-func translate(m record.Message) message {
-	out := message{Role: m.Role, Content: &m.Content, ToolCallID: m.ToolCallID}
-	if m.IsError && !strings.HasPrefix(m.Content, errorMark) {
-		text := errorMark + m.Content
-		out.Content = &text
-	}
-	if m.Content == "" && len(m.ToolCalls) > 0 {
-		out.Content = nil
-	}
-	for _, t := range m.ToolCalls {
-		args, malformed := asText(t.Args)
-		if !malformed {
-			args = string(t.Args)
-		}
-		if args == "" && !malformed {
-			args = "{}"
-		}
-		out.ToolCalls = append(out.ToolCalls, callOut{t.ID, "function", functionOut{t.Name, args}})
-	}
-	return out
+	return all
 }

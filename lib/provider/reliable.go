@@ -49,7 +49,7 @@ func (r *reliable) Capabilities() Capabilities {
 }
 
 // fallsBack are the failures behind which another provider may do better. A request that one finds bad is bad for all.
-var fallsBack = []string{CodeNetwork, CodeAuth, CodeTimeout, CodeServer, CodeRateLimit}
+var fallsBack = []string{CodeNetwork, CodeAuth, CodeTimeout, CodeServer, CodeRateLimit, CodeQuota}
 
 // Chat implements Provider: the first answer counts. A provider that has begun to answer is not fallen back from: its text
 // has been seen. The request's model is the first provider's; the others use their own.

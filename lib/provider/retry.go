@@ -13,16 +13,27 @@ const (
 	firstBackoff  = 500 * time.Millisecond
 )
 
-// retryAfter reads the header: seconds, or a date (RFC 9110, 10.2.3); at most a minute; -1 if it says nothing.
+// retryAfter reads the header: seconds, or a date (RFC 9110, 10.2.3); at most a year; -1 if it says nothing.
 func retryAfter(h string, now time.Time) time.Duration {
+	const most = 365 * 24 * time.Hour
 	h = strings.TrimSpace(h)
 	if n, err := strconv.ParseFloat(h, 64); err == nil && n >= 0 {
-		return time.Duration(min(n, maxRetryAfter.Seconds()) * float64(time.Second))
+		return time.Duration(min(n, most.Seconds()) * float64(time.Second))
 	}
 	if t, err := http.ParseTime(h); err == nil {
-		return min(max(t.Sub(now), 0), maxRetryAfter)
+		return min(max(t.Sub(now), 0), most)
 	}
 	return -1
+}
+
+// wantsToWait refuses to wait for longer than a person would without being told: the error says how long the server wants.
+func (e *Error) wantsToWait() {
+	if e.retryAfter <= maxRetryAfter || !e.again() {
+		return
+	}
+	e.final = true
+	e.Message += "; it wants to be asked again in " + e.retryAfter.Round(time.Second).String()
+	e.Hint = "that is longer than clawsh waits by itself: try again then, or use another provider (a provider of kind reliable falls back)"
 }
 
 // backoff is the pause before the next try: what the server asked for, else half a second, doubled each time, give or take

@@ -92,7 +92,8 @@ func TestRetries(t *testing.T) {
 			return len(p) == 1 && p[0] >= 250*time.Millisecond && p[0] < 750*time.Millisecond
 		}, ""},
 		{"429 with seconds", []int{429, 200}, "7", func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{7 * time.Second}) }, ""},
-		{"429 asks for a day", []int{429, 200}, "86400", func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{time.Minute}) }, ""},
+		{"429 asks for a minute", []int{429, 200}, "60", func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{time.Minute}) }, ""},
+		{"429 asks for a day", []int{429, 200}, "86400", func(p []time.Duration) bool { return len(p) == 0 }, CodeRateLimit},
 		{"429 with a date long past", []int{429, 200}, "Thu, 01 Jan 2015 00:00:00 GMT", func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{0}) }, ""},
 		{"pauses grow", []int{503, 503, 503}, "", func(p []time.Duration) bool {
 			return len(p) == 2 && p[1] >= 500*time.Millisecond && p[1] < 1500*time.Millisecond
@@ -151,7 +152,7 @@ func TestConnectionsThatFail(t *testing.T) {
 		{"cut in the middle", head + "Content-Length: 1000\r\n\r\n{\"choices\":[", CodeNetwork, 3},
 		{"cut in a chunk", head + "Transfer-Encoding: chunked\r\n\r\n40\r\n{\"choices\":[", CodeNetwork, 3},
 		{"endless header", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHeaderBytes) + "\r\n\r\n", CodeNetwork, 3},
-		{"cut without a length", head + "\r\n{\"choices\":[", CodeBadResponse, 1},
+		{"cut without a length", head + "\r\n{\"choices\":[", CodeBadResponse, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var tries atomic.Int32
@@ -221,10 +222,13 @@ func TestErrorBodies(t *testing.T) {
 		`{"error":{"message":"model\nnot \u001b[31mfound","type":"x"}}`: "web: HTTP 400 Bad Request: model not [31mfound",
 		`{"error":"no such\u202emodel"}`:                                "web: HTTP 400 Bad Request: no such model",
 		`{"message":"größer"}`:                                          "web: HTTP 400 Bad Request: größer",
-		`{"error":{"detail":[1]}}`:                                      `web: HTTP 400 Bad Request: {"detail":[1]}`,
-		"<h1>bad\x00\xff</h1>":                                          "web: HTTP 400 Bad Request: <h1>bad </h1>",
-		"":                                                              "web: HTTP 400 Bad Request",
-		strings.Repeat("ä", 10000):                                      "web: HTTP 400 Bad Request: " + strings.Repeat("ä", maxQuoteBytes/2) + "...",
+		`{"error":{"hint":[1]}}`:                                        `web: HTTP 400 Bad Request: {"hint":[1]}`,
+		"<html><h1>bad\x00\xff</h1>":                                    "web: HTTP 400 Bad Request: a web page (bad)",
+		`[{"error":{"message":"bad","code":400}}]`:                      "web: HTTP 400 Bad Request: bad",
+		`{"detail":[{"loc":["body","x"],"msg":"Extra"}]}`:               "web: HTTP 400 Bad Request: body.x: Extra",
+		`{"error":{"message":"from far: {\"message\":\"no\"}"}}`:        "web: HTTP 400 Bad Request: from far: no",
+		"":                         "web: HTTP 400 Bad Request",
+		strings.Repeat("ä", 10000): "web: HTTP 400 Bad Request: " + strings.Repeat("ä", maxQuoteBytes/2) + "...",
 	} {
 		if _, _, err := ask(at(t, nil, says(400, body)), false); err.Error() != want {
 			t.Errorf("%.40q: %v", body, err)

@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// events calls f with the data of each server-sent event (HTML Living Standard, 9.2.6): lines end in LF, CRLF or CR; several
-// data lines of an event are joined by newlines; comments and other fields are skipped, as is a byte order mark. Unlike
+// events calls f with the name and the data of each server-sent event (HTML Living Standard, 9.2.6): lines end in LF, CRLF or CR;
+// several data lines of an event are joined by newlines; comments and other fields are skipped, as is a byte order mark. Unlike
 // there, the end of the stream ends the last event: some servers leave its empty line out. An event, or a line, of more than
 // most bytes is errTooLarge. f must not keep what it gets. How the stream is cut into reads makes no difference.
-func events(in io.Reader, most int, f func(data []byte) error) error {
+func events(in io.Reader, most int, f func(event string, data []byte) error) error {
 	d := eventReader{most: most, emit: f, first: true}
 	buf := make([]byte, 32<<10)
 	for {
@@ -29,11 +29,12 @@ func events(in io.Reader, most int, f func(data []byte) error) error {
 // eventReader is what has been read of an event.
 type eventReader struct {
 	most       int
-	emit       func([]byte) error
+	emit       func(string, []byte) error
 	line, data []byte
-	has        bool // the event has a data line, perhaps an empty one
-	cr         bool // the last line ended in CR: a LF that follows belongs to it
-	first      bool // the next line is the first
+	event      string // the event's name
+	has        bool   // the event has a data line, perhaps an empty one
+	cr         bool   // the last line ended in CR: a LF that follows belongs to it
+	first      bool   // the next line is the first
 }
 
 func (d *eventReader) write(p []byte) error {
@@ -73,6 +74,9 @@ func (d *eventReader) endLine() error {
 		return d.dispatch()
 	}
 	name, value, _ := bytes.Cut(line, []byte(":"))
+	if string(name) == "event" {
+		d.event = string(bytes.TrimPrefix(value, []byte(" ")))
+	}
 	if string(name) != "data" {
 		return nil
 	}
@@ -84,12 +88,14 @@ func (d *eventReader) endLine() error {
 }
 
 func (d *eventReader) dispatch() error {
+	event := d.event
+	d.event = ""
 	if !d.has {
 		return nil
 	}
 	data := d.data
 	d.data, d.has = d.data[:0], false
-	return d.emit(data)
+	return d.emit(event, data)
 }
 
 func (d *eventReader) end() error {

@@ -16,16 +16,21 @@ var errDone = errors.New("done")
 // the connection breaks behind it.
 func (a *attempt) stream(caller, ctx context.Context, in io.Reader) (*record.Response, error) {
 	b := a.builder()
-	err := events(in, a.maxBytes, func(data []byte) error {
+	kept := payload{}
+	err := events(in, a.maxBytes, func(event string, data []byte) error {
 		if string(bytes.TrimSpace(data)) == "[DONE]" {
 			return errDone
 		}
+		if event == "error" {
+			return a.told(data)
+		}
+		kept.add(data)
 		return a.chunk(b, data)
 	})
 	var own *Error
 	switch {
 	case err == nil && b.finish == "":
-		return nil, a.fail(CodeBadResponse, "the answer ended before it was complete")
+		return nil, a.malformed("the answer ended before it was complete")
 	case err == nil, errors.Is(err, errDone):
 	case errors.As(err, &own), errors.Is(err, errDelta):
 		return nil, err
@@ -42,7 +47,24 @@ func (a *attempt) stream(caller, ctx context.Context, in io.Reader) (*record.Res
 	if err != nil {
 		return nil, a.unfit(err)
 	}
+	resp.RawProviderPayload = a.payload(kept.value())
 	return resp, nil
+}
+
+// payload are the pieces of a stream, as an array, while they are few.
+type payload struct{ pieces []byte }
+
+func (p *payload) add(data []byte) {
+	if len(p.pieces) <= maxPayloadBytes && len(bytes.TrimSpace(data)) > 0 {
+		p.pieces = append(append(p.pieces, ','), data...)
+	}
+}
+
+func (p *payload) value() []byte {
+	if len(p.pieces) == 0 {
+		return nil
+	}
+	return append(append([]byte{'['}, p.pieces[1:]...), ']')
 }
 
 // chunk takes one event. Of several choices only the first is followed.
@@ -52,17 +74,24 @@ func (a *attempt) chunk(b *builder, data []byte) error {
 	}
 	var m completion
 	if err := record.DecodeOpen(data, &m); err != nil {
-		return a.fail(CodeBadResponse, "a piece of the answer is not what /chat/completions streams: "+err.Error())
+		if e := a.listed(data); e != nil {
+			return e
+		}
+		return a.malformed("a piece of the answer is not what /chat/completions streams: " + err.Error())
 	}
 	if e := a.reported(m.Error); e != nil {
 		return e
 	}
 	b.meta(&m)
 	for _, c := range m.Choices {
-		if c.Index != 0 {
+		if !c.first() {
 			continue
 		}
-		text, err := b.add(c.Delta, c.FinishReason)
+		piece := c.Delta
+		if !given(piece) && !b.seen {
+			piece = c.Message // the whole, in one piece
+		}
+		text, err := b.add(piece, c.FinishReason, !given(c.Delta))
 		if err != nil {
 			return a.unfit(err)
 		}

@@ -60,7 +60,7 @@ func TestWaysToStream(t *testing.T) {
 				}
 			})
 			resp, deltas, err := ask(p, true)
-			if err != nil || resp.FinalText != "h€llo" || deltas != "h€llo" || resp.FinishReason != "stop" || resp.Model != "m" {
+			if err != nil || resp.FinalText != "h€llo" || deltas != "h€llo" || resp.FinishReason != map[bool]string{true: "refusal", false: "stop"}[name == "a refusal"] || resp.Model != "m" {
 				t.Errorf("%s, %s: %+v, %q, %v", name, kind, resp, deltas, err)
 			}
 		}

@@ -33,21 +33,35 @@ type Request struct {
 	Metadata       Raw       `json:"metadata,omitzero"`
 }
 
-// Message is one message of a conversation. Role is user, assistant or tool.
+// Message is one message of a conversation. Role is user, assistant or tool. Original, of an assistant message, is the message
+// as its provider sent it.
 type Message struct {
 	Role       string     `json:"role"`
 	Content    string     `json:"content"`
 	ToolCalls  []CallPart `json:"tool_calls,omitzero"`
 	ToolCallID string     `json:"tool_call_id,omitzero"`
 	IsError    bool       `json:"is_error,omitzero"`
+	Original   *Original  `json:"original,omitzero"`
 }
 
+// Original is an assistant message as a provider sent it, with fields that only that provider knows: some servers refuse the
+// next request without them. It goes back to the provider of that name alone. Dialect says which protocol the message is of.
+type Original struct {
+	Provider string `json:"provider"`
+	Dialect  string `json:"dialect"`
+	Message  Raw    `json:"message"`
+}
+
+// DialectChat is the dialect of /chat/completions.
+const DialectChat = "chat"
+
 // CallPart is a tool call inside a message or a response. Args is normally an object; arguments that a model got wrong
-// are kept as a JSON string, as they are, and refused by the gate.
+// are kept as a JSON string, as they are, and refused by the gate. ProviderCallID is the id that the provider knows the call by.
 type CallPart struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Args Raw    `json:"args"`
+	ID             string `json:"id"`
+	ProviderCallID string `json:"provider_call_id,omitzero"`
+	Name           string `json:"name"`
+	Args           Raw    `json:"args"`
 }
 
 // Tool describes a tool to a model. Parameters is a JSON Schema.
@@ -90,7 +104,17 @@ func addTokens(a, b int64) int64 {
 	return a + b
 }
 
-// Response is what a provider answered. FinishReason is stop, tool_calls, length or content_filter.
+// Finish reasons of a Response. The calls of an answer that ended by one of the last three are not made.
+const (
+	FinishStop          = "stop"
+	FinishToolCalls     = "tool_calls"
+	FinishLength        = "length"
+	FinishContentFilter = "content_filter"
+	FinishRefusal       = "refusal"
+)
+
+// Response is what a provider answered. Reasoning is what the model thought before the answer, where the provider shows it;
+// CallsCut is how many calls an answer held that was cut off: they are not among ToolCalls.
 type Response struct {
 	V                  int        `json:"v"`
 	Kind               Kind       `json:"kind"`
@@ -104,7 +128,10 @@ type Response struct {
 	FinalText          string     `json:"final_text"`
 	ToolCalls          []CallPart `json:"tool_calls"`
 	FinishReason       string     `json:"finish_reason"`
+	CallsCut           int        `json:"calls_cut,omitzero"`
 	Usage              Usage      `json:"usage"`
+	Reasoning          string     `json:"reasoning,omitzero"`
+	Original           *Original  `json:"original,omitzero"`
 	RawProviderPayload Raw        `json:"raw_provider_payload,omitzero"`
 }
 
@@ -229,6 +256,10 @@ const (
 	StopTimeout       = "timeout"
 	StopCancelled     = "cancelled"
 	StopProviderError = "provider_error"
+	StopLength        = "length"
+	StopRefusal       = "refusal"
+	StopContentFilter = "content_filter"
+	StopEmpty         = "empty"
 	StopStageError    = "stage_error"
 )
 
@@ -241,7 +272,8 @@ type Denial struct {
 	Approval string `json:"approval"`
 }
 
-// Final ends a turn. Content is the answer, or what there is of it if StopReason is not final_text.
+// Final ends a turn. Content is the answer, or what there is of it if StopReason is not final_text. FinishReason is that of the
+// turn's last response.
 type Final struct {
 	V              int      `json:"v"`
 	Kind           Kind     `json:"kind"`
@@ -255,6 +287,7 @@ type Final struct {
 	Content        string   `json:"content"`
 	Rounds         int      `json:"rounds"`
 	StopReason     string   `json:"stop_reason"`
+	FinishReason   string   `json:"finish_reason,omitzero"`
 	CancelObserved bool     `json:"cancel_observed"`
 	Usage          Usage    `json:"usage"`
 	Denials        []Denial `json:"denials"`

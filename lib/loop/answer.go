@@ -1,0 +1,47 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+
+	"clawsh/lib/record"
+)
+
+// answered ends the turn with a response that calls nothing. One that is not the whole answer says so, and what to do about it.
+func (t *turn) answered(resp *record.Response) {
+	f := &t.final
+	empty := strings.TrimSpace(resp.FinalText) == ""
+	switch {
+	case resp.FinishReason == record.FinishLength:
+		f.StopReason, f.ErrorCode = record.StopLength, "answer.length"
+		f.Error, f.Hint = cutShort(resp, empty), "raise max_output_tokens of the provider, or the server's own limit, or ask for less at once"
+	case resp.FinishReason == record.FinishContentFilter:
+		f.StopReason, f.ErrorCode = record.StopContentFilter, "answer.content_filter"
+		f.Error, f.Hint = "the provider's filter withheld the answer, or the rest of it", "rephrase the message, or use another model"
+	case resp.FinishReason == record.FinishRefusal:
+		f.StopReason, f.ErrorCode = record.StopRefusal, "answer.refusal"
+		f.Error, f.Hint = "the model refused to answer", "rephrase the message, or use another model"
+	case empty && resp.Reasoning != "":
+		f.StopReason, f.ErrorCode = record.StopEmpty, "answer.empty"
+		f.Error, f.Hint = "the model thought about the message and answered nothing", "ask again, raise max_output_tokens of the provider, or use another model"
+	case empty:
+		f.StopReason, f.ErrorCode = record.StopEmpty, "answer.empty"
+		f.Error, f.Hint = "the model answered nothing", "ask again, or use another model"
+	default:
+		f.StopReason = record.StopFinalText
+	}
+}
+
+// cutShort says what is missing of an answer that was cut at its limit of length.
+func cutShort(resp *record.Response, empty bool) string {
+	what := "the answer was cut off at the limit of output tokens"
+	switch {
+	case resp.CallsCut == 1:
+		what += "; the tool call in it was not run"
+	case resp.CallsCut > 1:
+		what += fmt.Sprintf("; the %d tool calls in it were not run", resp.CallsCut)
+	case empty && resp.Reasoning != "":
+		what += ", all of them spent on thinking"
+	}
+	return what
+}

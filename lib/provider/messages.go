@@ -1,0 +1,211 @@
+package provider
+
+import (
+	"crypto/sha256"
+	"math/big"
+	"slices"
+	"strings"
+
+	"clawsh/lib/record"
+)
+
+// errorMark begins the result of a tool that failed: the protocol has no field for it.
+const errorMark = "error: "
+
+// message is one message as it is sent.
+type message struct {
+	role   string
+	fields []record.Member
+}
+
+// messages are the messages of a request as they are sent. Neighbours of one role become one: many chat templates take none.
+func (c *chat) messages(req *record.Request, without map[string]bool) (record.Raw, error) {
+	var all []message
+	if req.SystemPrompt != "" {
+		m, err := plain(record.Message{Role: "system", Content: req.SystemPrompt}, nil)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	ids := map[string]string{} // a call's id here, and at the server
+	for _, m := range req.Messages {
+		next, err := c.message(m, ids, without)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(all); n > 0 && all[n-1].join(next) {
+			continue
+		}
+		all = append(all, next)
+	}
+	var out []record.Raw
+	for _, m := range all {
+		raw, err := record.Object(m.fields)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, raw)
+	}
+	return record.Array(out), nil
+}
+
+// message translates one message: as it came, where it came from this provider.
+func (c *chat) message(m record.Message, ids map[string]string, without map[string]bool) (message, error) {
+	o := m.Original
+	for _, call := range m.ToolCalls {
+		id := call.ProviderCallID
+		if id == "" || o != nil && o.Provider != c.name {
+			id = idOf(call.ID)
+		}
+		ids[call.ID] = id
+	}
+	if m.Role == "assistant" && o != nil && o.Provider == c.name && o.Dialect == record.DialectChat {
+		if back, ok := replay(m, without); ok {
+			return back, nil
+		}
+	}
+	return plain(m, ids)
+}
+
+// idOf is an id that every server takes, and the same for the same call each time.
+func idOf(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	text := new(big.Int).SetBytes(sum[:]).Text(62)
+	return text[len(text)-9:]
+}
+
+// replay is an assistant message as it came, but for what is null or refused. It is not ok if it is not about the calls that the
+// message says it is about.
+func replay(m record.Message, without map[string]bool) (message, bool) {
+	fields, err := record.Members(m.Original.Message)
+	if err != nil {
+		return message{}, false
+	}
+	var calls []string
+	out := message{role: "assistant"}
+	for _, f := range fields {
+		switch {
+		case f.Name == "role":
+			f.Value = record.Raw(`"assistant"`)
+		case f.Name == "content":
+		case without[f.Name], string(f.Value) == "null":
+			continue
+		case f.Name == "tool_calls":
+			if calls, err = callIDs(&f, without); err != nil {
+				return message{}, false
+			}
+		}
+		out.fields = append(out.fields, f)
+	}
+	same := slices.EqualFunc(calls, m.ToolCalls, func(id string, c record.CallPart) bool { return id == c.ProviderCallID })
+	return out, same
+}
+
+// callIDs returns the ids of calls as they came, and takes refused fields out of them.
+func callIDs(f *record.Member, without map[string]bool) ([]string, error) {
+	calls, err := record.Elements(f.Value)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for i, raw := range calls {
+		fields, err := record.Members(raw)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range fields {
+			if f.Name == "id" {
+				id, _ := asText(f.Value)
+				ids = append(ids, id)
+			}
+		}
+		fields = slices.DeleteFunc(fields, func(f record.Member) bool { return without[f.Name] })
+		if calls[i], err = record.Object(fields); err != nil {
+			return nil, err
+		}
+	}
+	f.Value = record.Array(calls)
+	return ids, nil
+}
+
+// plain is a message made of what every server knows. Arguments go back as the text that the model wrote.
+func plain(m record.Message, ids map[string]string) (message, error) {
+	out := struct {
+		Role       string    `json:"role"`
+		Content    *string   `json:"content"`
+		ToolCalls  []callOut `json:"tool_calls,omitzero"`
+		ToolCallID string    `json:"tool_call_id,omitzero"`
+	}{Role: m.Role, Content: &m.Content}
+	if m.IsError && !strings.HasPrefix(m.Content, errorMark) {
+		text := errorMark + m.Content
+		out.Content = &text
+	}
+	if m.Content == "" && len(m.ToolCalls) > 0 {
+		out.Content = nil
+	}
+	if m.Role == "tool" {
+		if out.ToolCallID = ids[m.ToolCallID]; out.ToolCallID == "" {
+			out.ToolCallID = idOf(m.ToolCallID)
+		}
+	}
+	for _, t := range m.ToolCalls {
+		args, malformed := asText(t.Args)
+		if !malformed {
+			args = string(t.Args)
+		}
+		if args == "" && !malformed {
+			args = "{}"
+		}
+		out.ToolCalls = append(out.ToolCalls, callOut{ids[t.ID], "function", functionOut{t.Name, args}})
+	}
+	raw, err := record.Encode(out)
+	if err != nil {
+		return message{}, err
+	}
+	fields, err := record.Members(raw)
+	return message{m.Role, fields}, err
+}
+
+// between stands between two messages that became one.
+const between = "\n\n"
+
+// join adds a message of the same role behind this one, if they can be one: texts, the first of them without calls.
+func (m *message) join(next message) bool {
+	if m.role != next.role || m.role != "user" && m.role != "assistant" || m.at("tool_calls") >= 0 {
+		return false
+	}
+	i, j := m.at("content"), next.at("content")
+	if i < 0 || j < 0 {
+		return false
+	}
+	first, ok := asText(m.fields[i].Value)
+	second, ok2 := asText(next.fields[j].Value)
+	if !ok || !ok2 && string(next.fields[j].Value) != "null" {
+		return false
+	}
+	text := first + between + second
+	if first == "" || second == "" {
+		text = first + second
+	}
+	raw, err := record.Encode(text)
+	if err != nil {
+		return false
+	}
+	m.fields[i].Value = raw
+	for _, f := range next.fields {
+		if f.Name == "role" || f.Name == "content" {
+			continue
+		}
+		if at := m.at(f.Name); at >= 0 {
+			m.fields[at] = f
+		} else {
+			m.fields = append(m.fields, f)
+		}
+	}
+	return true
+}
+
+func (m *message) at(name string) int {
+	return slices.IndexFunc(m.fields, func(f record.Member) bool { return f.Name == name })
+}

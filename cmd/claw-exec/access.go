@@ -9,11 +9,11 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// access is the row of the filter: the workspace, the register of used permits, the terminal for ask_user, and the private
+// access is the row of the filter: the workspace, what may be read beside it, the register of used permits, the terminal for ask_user, and the private
 // homes of commands. It has no network and starts nothing: the broker does, which is started before.
 func access(cfg *config.Config, homes string) confine.Access {
 	a := confine.Access{
-		Read:  []string{cfg.PermitPubPath()},
+		Read:  append([]string{cfg.PermitPubPath()}, cfg.Readable()...),
 		Write: []string{cfg.WorkspaceDir, homes},
 		Own:   []string{cfg.PermitsUsedPath(), cfg.UnderWayPath()},
 		List:  []string{cfg.Home},

@@ -184,7 +184,7 @@ func sandboxPlace(c *command.Call, cfg *config.Config) sandbox.Place {
 	home := c.Getenv("HOME")
 	hidden := append([]string{cfg.Home, cfg.File, cfg.Memory.Path, cfg.Receipts.Path}, cfg.Security.ForbiddenPaths...)
 	if home != "" {
-		hidden = append(hidden, sandbox.SecretPaths(home)...)
+		hidden = append(hidden, config.SecretPaths(home)...)
 	}
 	refuse := realAll([]string{home, cfg.Home})
 	// A directory of PATH that holds more than programs is not shown.
@@ -192,6 +192,6 @@ func sandboxPlace(c *command.Call, cfg *config.Config) sandbox.Place {
 		return slices.ContainsFunc(refuse, func(r string) bool { return r == dir || strings.HasPrefix(r, strings.TrimSuffix(dir, "/")+"/") })
 	})
 	return sandbox.Place{HomeSeen: homeSeen(cfg), Workspace: real(cfg.WorkspaceDir), Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite,
-		Read: append(realAll(cfg.Sandbox.Read), programs...), Hidden: realAll(hidden),
+		Read: append(realAll(cfg.Sandbox.Read), programs...), Roots: cfg.Readable(), Hidden: realAll(hidden),
 		Refuse: refuse, Image: cfg.Sandbox.Image, Runtime: cfg.Sandbox.ContainerEngine}
 }

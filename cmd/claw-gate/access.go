@@ -16,8 +16,8 @@ func access(_ *command.Call, cfg *config.Config) confine.Access {
 		return confine.Access{}
 	}
 	return confine.Access{
-		Read: []string{cfg.PermitKeyPath(), cfg.PermitPubPath()}, // not the keys of receipts, which lie below them
-		List: []string{cfg.WorkspaceDir, cfg.Home},               // patterns are expanded; a directory is synced by opening it
+		Read: []string{cfg.PermitKeyPath(), cfg.PermitPubPath()},              // not the keys of receipts, which lie below them
+		List: append([]string{cfg.WorkspaceDir, cfg.Home}, cfg.Readable()...), // patterns are expanded; a directory is synced by opening it
 		Own:  []string{cfg.AuditPath()},
 		// to ask
 		Terminal: terminal.Device(),
@@ -29,7 +29,7 @@ func looking(_ *command.Call, cfg *config.Config) confine.Access {
 	if cfg == nil {
 		return confine.Access{}
 	}
-	return confine.Access{List: []string{cfg.WorkspaceDir}}
+	return confine.Access{List: append([]string{cfg.WorkspaceDir}, cfg.Readable()...)}
 }
 
 // making is for the command that makes the keys.

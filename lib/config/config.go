@@ -20,6 +20,8 @@ type Config struct {
 	// WorkspaceDir is the directory in force, absolute; empty if Workspace.Err is set.
 	WorkspaceDir    string
 	Workspace       Workspace
+	ReadRoots       []ReadRoot // of security.read_roots, with which of them are in force
+	Secrets         []string   // places in the user's home directory that no read root shows
 	DefaultProvider string
 	DefaultModel    string
 	DefaultAgent    string
@@ -42,6 +44,7 @@ type Security struct {
 	Autonomy          string   `toml:"autonomy"`
 	WorkspaceOnly     bool     `toml:"workspace_only"`
 	ForbiddenPaths    []string `toml:"forbidden_paths"`
+	ReadRoots         []string `toml:"read_roots"`
 	ForbiddenCommands []string `toml:"forbidden_commands"`
 	AllowedCommands   []string `toml:"allowed_commands"`
 	AllowedDomains    []string `toml:"allowed_domains"`
@@ -160,6 +163,7 @@ func defaults() file {
 		Workspace: modeFixed, WorkspaceDir: "~/clawsh-workspace", DefaultProvider: "local", DefaultModel: "mock", DefaultAgent: "default",
 		Security: Security{Autonomy: "supervised", WorkspaceOnly: true, AuditLog: true, Sandbox: "auto", Harmless: "ask", High: "deny",
 			ForbiddenPaths:    []string{"/etc", "/sys", "/boot", "/proc", "~/.ssh", "~/.aws", "~/.gnupg", "~/.kube", "~/.docker", "~/.netrc", "~/.config/gcloud"},
+			ReadRoots:         []string{},
 			ForbiddenCommands: []string{"rm", "shutdown", "reboot", "halt", "poweroff", "mkfs", "dd", "sudo", "su", "doas"},
 			AllowedCommands:   strings.Fields(allowedCommands),
 			AllowedDomains:    []string{"example.com", "*.wikipedia.org", "pkg.go.dev", "docs.python.org", "developer.mozilla.org"}},

@@ -93,6 +93,7 @@ func load(data []byte, found bool, p Paths) (*Config, error) {
 	if c.WorkspaceDir = c.Workspace.Dir; c.Workspace.Err != nil {
 		c.WorkspaceDir = ""
 	}
+	p.findReadRoots(c)
 	return c, nil
 }
 

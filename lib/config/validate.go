@@ -70,7 +70,7 @@ var schema = func() []string {
 	keys := []string{"workspace", "workspace_dir", "default_provider", "default_model", "default_agent", "security", "security.rules", "sandbox", "limits", "usage", "usage.prices", "context", "channels", "channels.cli",
 		"memory", "receipts", "agents", "agents.*", "providers", "providers.models", "providers.models.*"}
 	for table, names := range map[string]string{
-		"security":           "autonomy workspace_only forbidden_paths forbidden_commands allowed_commands allowed_domains audit_log sandbox harmless high",
+		"security":           "autonomy workspace_only forbidden_paths read_roots forbidden_commands allowed_commands allowed_domains audit_log sandbox harmless high",
 		"sandbox":            sandboxKeys,
 		"security.rules":     ruleKeys,
 		"usage":              usageKeys,
@@ -204,6 +204,7 @@ func (v *validator) places(f *file, c *Config) {
 	for i, p := range c.Security.ForbiddenPaths {
 		c.Security.ForbiddenPaths[i] = v.path("security.forbidden_paths", p)
 	}
+	v.readRoots(c)
 	if c.WorkspaceDir == "" {
 		return
 	}

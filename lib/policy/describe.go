@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -16,6 +17,7 @@ type Description struct {
 	High              string        `json:"high"`
 	Workspace         string        `json:"workspace"`
 	WorkspaceOnly     bool          `json:"workspace_only"`
+	ReadRoots         []string      `json:"read_roots"`
 	ForbiddenPaths    []string      `json:"forbidden_paths"`
 	ForbiddenCommands []string      `json:"forbidden_commands"`
 	AllowedCommands   []string      `json:"allowed_commands"`
@@ -41,7 +43,7 @@ func (p *Policy) describe() Description {
 		own = append(own, r.Rule)
 	}
 	return Description{Autonomy: p.autonomy, Harmless: map[bool]string{false: "ask", true: "low"}[p.harmless],
-		High: map[bool]string{false: "deny", true: "ask"}[p.high], Workspace: p.root, WorkspaceOnly: p.workspaceOnly, ForbiddenPaths: list(p.forbidden),
+		High: map[bool]string{false: "deny", true: "ask"}[p.high], Workspace: p.root, WorkspaceOnly: p.workspaceOnly, ReadRoots: list(p.readRoots), ForbiddenPaths: list(p.forbidden),
 		ForbiddenCommands: list(p.never), AllowedCommands: list(p.commands), AllowedDomains: list(p.domains), Tools: list(p.tools),
 		Sandbox: p.sandbox, Layout: map[bool]string{false: "open", true: "staged"}[p.staged], Rules: own}
 }
@@ -87,7 +89,7 @@ func (d Description) WriteText(w io.Writer) error {
 	}
 	for _, row := range [][2]string{
 		{"autonomy", d.Autonomy + ": " + effect}, {"workspace", d.Workspace + ": " + boundary},
-		{"forbidden paths", strings.Join(d.ForbiddenPaths, " ")}, {"forbidden commands", strings.Join(d.ForbiddenCommands, " ")},
+		{"read roots", cmp.Or(strings.Join(d.ReadRoots, " "), "none")}, {"forbidden paths", strings.Join(d.ForbiddenPaths, " ")}, {"forbidden commands", strings.Join(d.ForbiddenCommands, " ")},
 		{"allowed commands", strings.Join(d.AllowedCommands, " ")}, {"allowed domains", strings.Join(d.AllowedDomains, " ")},
 		{"tools", strings.Join(d.Tools, " ")}, {"sandbox", d.Sandbox + ": " + sandboxEffect(d.Sandbox)}, {"own rules", ownRules(d.Rules)}, {"policy hash", d.PolicyHash}} {
 		if _, err := fmt.Fprintf(w, "%-19s %s\n", row[0], terminal.Escape(row[1])); err != nil {

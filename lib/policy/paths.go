@@ -101,6 +101,9 @@ func (p *Policy) place(name, abs string, a access, workspaces ...string) finding
 	for _, w := range workspaces {
 		within = within || inside(abs, w)
 	}
+	if root := p.readRoot(abs); root != "" && !within {
+		return p.inReadRoot(name, abs, root, a)
+	}
 	switch {
 	case !within && p.workspaceOnly:
 		return outside(name)
@@ -112,6 +115,28 @@ func (p *Policy) place(name, abs string, a access, workspaces ...string) finding
 		return medium("path.workspace", "writes inside the workspace")
 	}
 	return low("path.workspace", "reads inside the workspace")
+}
+
+// readRoot is the read root that an absolute path lies in, "" if it is in none.
+func (p *Policy) readRoot(abs string) string {
+	for _, r := range p.readRoots {
+		if inside(abs, r) {
+			return r
+		}
+	}
+	return ""
+}
+
+func (p *Policy) inReadRoot(name, abs, root string, a access) finding {
+	for _, s := range p.secrets {
+		if insideFold(abs, s) {
+			return blocked("path.forbidden", "%+q is in a forbidden place (%s)", bounded(name), s)
+		}
+	}
+	if a == writing {
+		return blocked("path.read_root", "%+q is in %s, where tools may only read (security.read_roots)", bounded(name), root)
+	}
+	return low("path.read_root", "reads in %s (security.read_roots)", root)
 }
 
 // protected are places from which git starts programs. The way to the workspace itself does not count.

@@ -8,6 +8,7 @@
 //	tool.low            time, memory_search, ask_user                                       low
 //	path.workspace      inside the workspace                                                low to read, medium to write
 //	path.open           outside it, where workspace_only is false                           medium
+//	path.read_root      in a read root                                                      low to read, blocked to write
 //	path.outside        outside it                                                          blocked
 //	path.forbidden      below a forbidden path, clawsh's home or one of its files           blocked
 //	path.layout         not in data/ or output/ of a staged workspace, to be written        blocked
@@ -107,6 +108,8 @@ type Policy struct {
 	autonomy      string
 	workspace     string // as configured
 	root          string // the workspace with symbolic links followed
+	readRoots     []string
+	secrets       []string // what read roots do not show
 	workspaceOnly bool
 	forbidden     []string
 	commands      []string
@@ -130,13 +133,16 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
 		commands: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains,
 		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox, harmless: cfg.Security.Harmless == "low", high: cfg.Security.High == "ask",
-		staged: cfg.Sandbox.Layout == "staged", fs: resolver}
+		staged: cfg.Sandbox.Layout == "staged", fs: resolver, readRoots: cfg.Readable()}
 	p.root = p.real(p.workspace)
 	for _, f := range append(ownPlaces(cfg), cfg.Security.ForbiddenPaths...) {
 		p.forbidden = append(p.forbidden, filepath.Clean(f))
 		if real := p.real(f); real != filepath.Clean(f) {
 			p.forbidden = append(p.forbidden, real)
 		}
+	}
+	for _, s := range cfg.Secrets {
+		p.secrets = append(p.secrets, s, p.real(s))
 	}
 	p.hash = sync.OnceValue(p.compute)
 	var err error

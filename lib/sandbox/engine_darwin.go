@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 
 	"clawsh/lib/process"
@@ -58,7 +59,7 @@ func seatbeltView(p Place) ([]mount, error) {
 		return nil, err
 	}
 	var m []mount
-	for _, r := range p.Read {
+	for _, r := range slices.Concat(p.Read, p.Roots) {
 		m = append(m, mount{Kind: mountRead, Target: r})
 	}
 	own, err := workspace(p)

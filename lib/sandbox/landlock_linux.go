@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -44,7 +45,9 @@ func (landlocked) run(ctx context.Context, place Place, limits Limits, p Program
 	for _, m := range v {
 		switch m.Kind {
 		case mountRead:
-			o.Read = append(o.Read, m.Source)
+			if !slices.Contains(place.Roots, m.Source) || !covered(v, m.Source) {
+				o.Read = append(o.Read, m.Source)
+			}
 		case mountWrite, mountDev:
 			o.Write = append(o.Write, m.Source)
 		}
@@ -53,6 +56,11 @@ func (landlocked) run(ctx context.Context, place Place, limits Limits, p Program
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	l.subreap = true
 	return l.run(ctx)
+}
+
+// covered tells whether something is hidden below a directory: Landlock allows all of it or nothing.
+func covered(v []mount, dir string) bool {
+	return slices.ContainsFunc(v, func(m mount) bool { return (m.Kind == mountDir || m.Kind == mountNull) && inside(m.Target, dir) })
 }
 
 // keep runs the inner stage as a child, and ends whatever is left when that has ended: it is the one that orphans are given

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"clawsh/lib/config"
 	"clawsh/lib/process"
 )
 
@@ -120,7 +121,7 @@ func TestSecretsAreNotSeen(t *testing.T) {
 		os.WriteFile(home+"/.ssh/id", []byte("the key itself"), 0o644)
 		os.Mkdir(b.place.Workspace+"/private", 0o755)
 		os.WriteFile(b.place.Workspace+"/private/key", []byte("the key itself"), 0o644)
-		b.place.Hidden = append(SecretPaths(home), b.place.Workspace+"/private")
+		b.place.Hidden = append(config.SecretPaths(home), b.place.Workspace+"/private")
 		script := "cat " + home + "/.ssh/id /proc/1/root" + home + "/.ssh/id; ls " + home
 		if b.e.name() != Landlock { // what it cannot hide within the workspace, it says (report)
 			script += "; cat private/key; ls private"

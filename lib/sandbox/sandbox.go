@@ -96,6 +96,7 @@ type Place struct {
 	Home      string   `json:"home,omitzero"`      // a writable directory of this call alone
 	HomeSeen  string   `json:"home_seen,omitzero"` // where programs see it, in engines with a view of their own
 	Read      []string `json:"read,omitzero"`      // further directories and files to read
+	Roots     []string `json:"roots,omitzero"`     // directories of files to read, in every engine, containers too
 	Hidden    []string `json:"hidden,omitzero"`    // covered where they lie within the others
 	Refuse    []string `json:"refuse,omitzero"`    // what no workspace may be or contain
 	Image     string   `json:"image,omitzero"`     // for the container engine
@@ -114,7 +115,7 @@ func (p Place) Check() error {
 		if r != "" && inside(r, p.Workspace) {
 			return fmt.Errorf("the workspace %s is, or contains, %s", p.Workspace, r)
 		}
-		for _, read := range p.Read {
+		for _, read := range slices.Concat(p.Read, p.Roots) {
 			if r != "" && inside(r, read) {
 				return fmt.Errorf("%s is to be read by programs, and is, or contains, %s", read, r)
 			}

@@ -43,21 +43,6 @@ var systemFiles = []string{"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alterna
 // devices are all there are. None of them can be asked for anything but bytes.
 var devices = []string{"null", "zero", "full", "random", "urandom"}
 
-// secretNames are never shown, wherever a directory that is shown lies: what holds keys and passwords in a home directory.
-var secretNames = []string{".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pgpass", ".my.cnf", ".git-credentials", ".npmrc", ".pypirc",
-	".config/gcloud", ".config/gh", ".config/hub", ".config/op", ".config/rclone", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
-	".mozilla", ".password-store", ".local/share/keyrings", ".vault-token", ".terraform.d", ".cargo/credentials.toml", ".clawsh",
-	".bash_history", ".zsh_history", ".python_history", ".psql_history"}
-
-// SecretPaths are the places in a home directory that hold keys, passwords and browser profiles.
-func SecretPaths(home string) []string {
-	var out []string
-	for _, n := range secretNames {
-		out = append(out, filepath.Join(home, n))
-	}
-	return out
-}
-
 // view is all that a program sees, every directory before what lies in it.
 func view(p Place, l Limits) ([]mount, error) {
 	if err := p.Check(); err != nil {
@@ -71,7 +56,7 @@ func view(p Place, l Limits) ([]mount, error) {
 	for link, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
 		m = append(m, mount{Kind: mountLink, Source: to, Target: "/dev/" + link})
 	}
-	for _, r := range p.Read {
+	for _, r := range slices.Concat(p.Read, p.Roots) {
 		b, err := bind(mountRead, r)
 		if errors.Is(err, fs.ErrNotExist) || shown(m, r) {
 			continue

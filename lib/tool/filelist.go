@@ -59,14 +59,10 @@ func (listTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 	if a.Path == "" {
 		a.Path = "."
 	}
-	w, err := openFiles(env)
-	if err != nil {
-		return failf("%v", err)
-	}
-	defer w.close()
-	l.w = w
-	rel, err := w.rel(a.Path)
+	w, rel, err := openFor(env, a.Path)
 	if err == nil {
+		defer w.close()
+		l.w = w
 		err = l.path(rel)
 	}
 	if err != nil {

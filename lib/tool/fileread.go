@@ -64,12 +64,12 @@ func (readTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 	if err := a.check(); err != nil {
 		return failf("%v", err)
 	}
-	w, err := openFiles(env)
+	w, rel, err := openFor(env, a.Path)
 	if err != nil {
-		return failf("%v", err)
+		return failed(err, "read %q: %v", a.Path)
 	}
 	defer w.close()
-	text, size, withheld, err := w.read(ctx, a, env)
+	text, size, withheld, err := w.read(ctx, rel, a, env)
 	if err != nil {
 		return failed(err, "read %q: %v", a.Path)
 	}
@@ -81,11 +81,7 @@ func (readTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 }
 
 // read returns the text that was asked for, the size of the file, and how many secrets are withheld already.
-func (w *workspace) read(ctx context.Context, a readArgs, env *Env) (string, int64, int, error) {
-	rel, err := w.rel(a.Path)
-	if err != nil {
-		return "", 0, 0, err
-	}
+func (w *workspace) read(ctx context.Context, rel string, a readArgs, env *Env) (string, int64, int, error) {
 	f, info, err := w.openRead(rel)
 	if err != nil {
 		return "", 0, 0, err

@@ -93,6 +93,7 @@ type shell struct {
 	ask config.SandboxAsk // what the call wants of the sandbox
 
 	mu          sync.Mutex
+	roots       map[string]*workspace // read roots that were looked into
 	engine      string // of the sandbox that its programs ran in
 	confinement *record.Confinement
 }
@@ -136,6 +137,9 @@ func (s *shell) close() {
 	}
 	if s.ws != nil {
 		s.ws.close()
+	}
+	for _, w := range s.roots {
+		w.close()
 	}
 	if s.home != nil {
 		s.env.Scratch.give(s.home)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -30,7 +31,34 @@ func (s *shell) locate(dir, path string) (*workspace, string, error) {
 		return home, rel, err
 	}
 	rel, err := s.ws.rel(path)
+	if root := s.env.Config.ReadRootOf(path); err != nil && root != "" {
+		return s.inReadRoot(root, path)
+	}
 	return s.ws, rel, err
+}
+
+// inReadRoot finds a path in a read root, which stays open as long as the command runs.
+func (s *shell) inReadRoot(root, path string) (*workspace, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.roots[root]
+	if w == nil {
+		var err error
+		if w, err = openReadRoot(s.env, root); err != nil {
+			return nil, "", err
+		}
+		if s.roots == nil {
+			s.roots = map[string]*workspace{}
+		}
+		s.roots[root] = w
+	}
+	rel, err := w.rel(path)
+	return w, rel, err
+}
+
+// above tells whether a path is a directory on the way to one that tools may look into.
+func (s *shell) above(path string) bool {
+	return slices.ContainsFunc(append([]string{s.ws.real, s.ws.dir, s.home.seen}, s.env.Config.Readable()...), func(dir string) bool { return inside(path, dir) })
 }
 
 // open is asked for every redirection. What fails in the usual way is an error of that one command; what is refused ends
@@ -104,7 +132,7 @@ func (s *shell) access(ctx context.Context, path string, mode interp.AccessMode)
 // what is in them is not told.
 func (s *shell) readDir(ctx context.Context, path string) ([]fs.DirEntry, error) {
 	w, rel, err := s.locate(interp.HandlerCtx(ctx).Dir, path)
-	if err != nil && (inside(path, s.ws.real) || inside(path, s.ws.dir) || inside(path, s.home.seen)) {
+	if err != nil && s.above(path) {
 		return nil, nil
 	}
 	var d *os.File

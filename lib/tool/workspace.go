@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"clawsh/lib/config"
@@ -14,6 +15,7 @@ var (
 	errOutside   = errors.New("is outside the workspace")
 	errForbidden = errors.New("is under a forbidden path")
 	errStaged    = errors.New("is neither in data/ nor in output/, and the rest of a staged workspace is read-only")
+	errReadRoot  = errors.New("is outside the workspace, where tools may only read (security.read_roots)")
 	errGit       = errors.New("is inside .git, which tools may not write to")
 )
 
@@ -31,6 +33,7 @@ type workspace struct {
 	forbidden []string
 	guard     Guard
 	staged    bool   // only data/ and output/ are written
+	readOnly  bool   // a read root
 	base      string // set if everything may be reached: the directory that relative paths start from
 }
 
@@ -45,6 +48,10 @@ func openWorkspace(env *Env) (*workspace, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace %q: %w", dir, why(err))
+	}
+	if info, err := w.root.Stat("."); err != nil || !env.Config.SameWorkspace(info) {
+		w.close()
+		return nil, fmt.Errorf("open the workspace %q: it was replaced by another directory", dir)
 	}
 	return w, nil
 }
@@ -62,6 +69,46 @@ func openFiles(env *Env) (*workspace, error) {
 	}
 	all.base, all.staged = w.real, false // with everything open, the sandbox's layout says nothing
 	return all, nil
+}
+
+// openFor is openFiles for a path that is to be read: it opens the directory that the path lies in, the workspace or a read
+// root, and tells the path's name in there.
+func openFor(env *Env, path string) (*workspace, string, error) {
+	w, err := openFiles(env)
+	if err != nil {
+		return nil, "", err
+	}
+	rel, err := w.rel(path)
+	root := env.Config.ReadRootOf(path)
+	if err == nil || root == "" {
+		if err != nil {
+			w.close()
+		}
+		return w, rel, err
+	}
+	w.close()
+	if w, err = openReadRoot(env, root); err != nil {
+		return nil, "", err
+	}
+	if rel, err = w.rel(path); err != nil {
+		w.close()
+	}
+	return w, rel, err
+}
+
+// openReadRoot opens a directory of security.read_roots. It is none any more if a link has taken its place.
+func openReadRoot(env *Env, root string) (*workspace, error) {
+	w, err := openDir(root, env)
+	if err != nil {
+		return nil, fmt.Errorf("open %q: %w", root, why(err))
+	}
+	if w.real != root {
+		w.close()
+		return nil, refusedError{errOutside}
+	}
+	w.readOnly, w.staged = true, false
+	w.forbidden = slices.Concat(w.forbidden, env.Config.Secrets, []string{env.Config.Home})
+	return w, nil
 }
 
 func openDir(dir string, env *Env) (*workspace, error) {
@@ -134,6 +181,9 @@ func (w *workspace) check(kind, rel string) error {
 		if inside(f, abs) || inside(f, real) {
 			return refusedError{errForbidden}
 		}
+	}
+	if kind == GuardOpenWrite && w.readOnly {
+		return refusedError{errReadRoot}
 	}
 	if kind == GuardOpenWrite && (inGit(rel) || inGit(strings.TrimPrefix(real, w.real))) {
 		return refusedError{errGit}

@@ -1,0 +1,123 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ReadRoot is a directory of security.read_roots: tools may read what is below it and change nothing.
+type ReadRoot struct {
+	Path string `json:"path"`
+	Why  string `json:"why,omitzero"` // it is not in force
+}
+
+// secretNames are what holds keys, passwords and browser profiles in a home directory: no directory that is shown shows them.
+var secretNames = []string{".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pgpass", ".my.cnf", ".git-credentials", ".npmrc", ".pypirc",
+	".config/gcloud", ".config/gh", ".config/hub", ".config/op", ".config/rclone", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
+	".mozilla", ".password-store", ".local/share/keyrings", ".vault-token", ".terraform.d", ".cargo/credentials.toml", ".clawsh",
+	".bash_history", ".zsh_history", ".python_history", ".psql_history"}
+
+// SecretPaths are the places in a home directory that hold keys, passwords and browser profiles.
+func SecretPaths(home string) []string {
+	var out []string
+	for _, n := range secretNames {
+		out = append(out, filepath.Join(home, n))
+	}
+	return out
+}
+
+// readRoots refuses roots below which everything would be readable, or nothing is a plain file.
+func (v *validator) readRoots(c *Config) {
+	home := v.paths.getenv("HOME")
+	for i, p := range c.Security.ReadRoots {
+		root := v.path("security.read_roots", p)
+		c.Security.ReadRoots[i] = root
+		switch {
+		case root == "":
+		case root == "/" || home != "" && inside(filepath.Clean(home), root):
+			v.problem("security.read_roots", "%s: it is, or holds, your home directory; want a directory below it", quote("", p))
+		case inside(c.Home, root) || inside(root, c.Home):
+			v.problem("security.read_roots", "%s: it and clawsh's home %s must not contain each other", quote("", p), c.Home)
+		case inside(root, "/dev") || inside(root, "/proc") || inside(root, "/sys"):
+			v.problem("security.read_roots", "%s: it holds devices and the state of the system, not files", quote("", p))
+		}
+	}
+}
+
+// findReadRoots tells which read roots are in force. What a name leads to by links is not read: who may write there could change
+// where it leads.
+func (p Paths) findReadRoots(c *Config) {
+	c.ReadRoots = nil
+	for _, root := range c.Security.ReadRoots {
+		c.ReadRoots = append(c.ReadRoots, ReadRoot{root, p.unreadable(c, root)})
+	}
+	if home := p.getenv("HOME"); home != "" && len(c.ReadRoots) > 0 {
+		c.Secrets = SecretPaths(home)
+	}
+}
+
+func (p Paths) unreadable(c *Config, root string) string {
+	info, err := os.Lstat(root)
+	real, linkErr := filepath.EvalSymlinks(root)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no such directory"
+	case err != nil:
+		return reason(err).Error()
+	case linkErr != nil:
+		return reason(linkErr).Error()
+	case real != root:
+		return "it is a link to " + real + ": name that"
+	case !info.IsDir():
+		return "it is not a directory"
+	case c.Workspace.Err == nil && c.Workspace.Dir != "" && (inside(root, c.Workspace.Dir) || inside(root, c.Workspace.Real)):
+		return "it is in the workspace"
+	}
+	for _, held := range []string{p.getenv("HOME"), c.Home, c.File, c.Memory.Path, c.Receipts.Path} {
+		if held != "" && holds(info, held) {
+			return "it is, or holds, what must not be read: " + held
+		}
+	}
+	for dir := range upwards(root) {
+		if at, err := os.Stat(dir); err != nil || p.own(c, at, dir) {
+			return "it lies in a clawsh home"
+		}
+	}
+	return ""
+}
+
+// own tells whether a directory is a home of clawsh's.
+func (p Paths) own(c *Config, info fs.FileInfo, dir string) bool {
+	if _, err := os.Lstat(filepath.Join(dir, "keys", "permit.key")); err == nil {
+		return true
+	}
+	at, err := os.Stat(c.Home)
+	return err == nil && os.SameFile(at, info)
+}
+
+// Readable are the read roots in force.
+func (c *Config) Readable() []string {
+	var out []string
+	for _, r := range c.ReadRoots {
+		if r.Why == "" {
+			out = append(out, r.Path)
+		}
+	}
+	return out
+}
+
+// ReadRootOf is the read root that an absolute path lies in, by its name; "" if it is in none.
+func (c *Config) ReadRootOf(path string) string {
+	if !strings.HasPrefix(path, "/") {
+		return ""
+	}
+	for _, r := range c.Readable() {
+		if inside(filepath.Clean(path), r) {
+			return r
+		}
+	}
+	return ""
+}

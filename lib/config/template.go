@@ -28,6 +28,8 @@ workspace_only = true                    # paths outside the workspace are block
 # Blocked at every level, approved or not. clawsh's own home is always among them.
 forbidden_paths = %s
 forbidden_commands = %s
+# Directories outside the workspace that tools may read, and only read, without a question: ["/var/log"]
+read_roots = []
 # Programs that may run, after approval under supervised, where the gate understands all of their options and words. Others, and
 # anything that is known only when it runs, are high risk.
 allowed_commands = %s

@@ -116,7 +116,7 @@ func (j *judge) run(argv []value, s *state, depth int) finding {
 		return rule(j, argv[1:], s)
 	}
 	if !slices.Contains(j.p.commands, name) {
-		return stricter(high("command.unlisted", "%+q is not on the allowlist", bounded(name)), j.everyPath(argv[1:], s, writing))
+		return stricter(high("command.unlisted", "%+q is not on the allowlist", bounded(name)), j.everyPath(argv[1:], s, touching))
 	}
 	if rule, ok := runners[name]; ok {
 		return rule(j, argv, s, depth)

@@ -12,12 +12,22 @@ import (
 )
 
 // access is what is done with a path.
-type access bool
+type access int
 
 const (
-	reading access = false
-	writing access = true
+	reading access = iota
+	writing
+	// touching is what a program may do that nobody understands: it is judged as writing, but for places that its sandbox shows
+	// read-only.
+	touching
 )
+
+func toWrite(write bool) access {
+	if write {
+		return writing
+	}
+	return reading
+}
 
 // maxPathBytes is what a path may have; no kernel here takes more (PATH_MAX).
 const maxPathBytes = 4096
@@ -107,11 +117,11 @@ func (p *Policy) place(name, abs string, a access, workspaces ...string) finding
 	switch {
 	case !within && p.workspaceOnly:
 		return outside(name)
-	case a == writing && protected(abs, workspaces):
+	case a != reading && protected(abs, workspaces):
 		return blocked("path.protected", "%+q is protected: git runs what it says", bounded(name))
 	case !within:
 		return medium("path.open", "%+q is outside the workspace, which workspace_only = false permits", bounded(name))
-	case a == writing:
+	case a != reading:
 		return medium("path.workspace", "writes inside the workspace")
 	}
 	return low("path.workspace", "reads inside the workspace")
@@ -133,7 +143,7 @@ func (p *Policy) inReadRoot(name, abs, root string, a access) finding {
 			return blocked("path.forbidden", "%+q is in a forbidden place (%s)", bounded(name), s)
 		}
 	}
-	if a == writing {
+	if a == writing || a == touching && p.sandbox == "off" {
 		return blocked("path.read_root", "%+q is in %s, where tools may only read (security.read_roots)", bounded(name), root)
 	}
 	return low("path.read_root", "reads in %s (security.read_roots)", root)

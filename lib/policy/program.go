@@ -109,7 +109,7 @@ func (r *rules) judge(j *judge, argv []value, s *state) finding {
 	p, f := r.parse(argv)
 	p.name = name
 	if f.rank() > 1 {
-		return stricter(f, j.everyPath(argv[1:], s, access(r.hasLast || slices.Contains(r.operands, kindWrite))))
+		return stricter(f, j.everyPath(argv[1:], s, toWrite(r.hasLast || slices.Contains(r.operands, kindWrite))))
 	}
 	for _, o := range p.options {
 		if of := j.operand(o.value, r.takes[o.name].kind, s); o.has && of.rank() > 1 {

@@ -42,7 +42,7 @@ func (p *Policy) Access(path string, write bool) error {
 	if path == "/dev/null" {
 		return nil
 	}
-	if f := p.path(filepath.Clean(path), access(write)); f.blocked {
+	if f := p.path(filepath.Clean(path), toWrite(write)); f.blocked {
 		return errors.New(f.reason)
 	}
 	return nil

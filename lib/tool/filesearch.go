@@ -60,17 +60,13 @@ func (searchTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result 
 	if err != nil {
 		return failf("%v", err)
 	}
-	w, err := openFiles(env)
-	if err != nil {
-		return failf("%v", err)
-	}
-	defer w.close()
 	if a.Path == "" {
 		a.Path = "."
 	}
-	s.w = w
-	rel, err := w.rel(a.Path)
+	w, rel, err := openFor(env, a.Path)
 	if err == nil {
+		defer w.close()
+		s.w = w
 		err = s.path(rel)
 	}
 	if err != nil {

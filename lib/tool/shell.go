@@ -94,7 +94,7 @@ type shell struct {
 
 	mu          sync.Mutex
 	roots       map[string]*workspace // read roots that were looked into
-	engine      string // of the sandbox that its programs ran in
+	engine      string                // of the sandbox that its programs ran in
 	confinement *record.Confinement
 }
 

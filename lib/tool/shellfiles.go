@@ -52,7 +52,7 @@ func (s *shell) inReadRoot(root, path string) (*workspace, string, error) {
 		}
 		s.roots[root] = w
 	}
-	rel, err := w.rel(path)
+	rel, err := w.inside(path)
 	return w, rel, err
 }
 

@@ -90,10 +90,18 @@ func openFor(env *Env, path string) (*workspace, string, error) {
 	if w, err = openReadRoot(env, root); err != nil {
 		return nil, "", err
 	}
-	if rel, err = w.rel(path); err != nil {
+	if rel, err = w.inside(path); err != nil {
 		w.close()
 	}
 	return w, rel, err
+}
+
+// inside is rel for a path in a read root, with links followed that stay in there: an absolute one is nothing that os.Root follows.
+func (w *workspace) inside(path string) (string, error) {
+	if real := resolve(filepath.Clean(path)); inside(w.real, real) {
+		path = real
+	}
+	return w.rel(path)
 }
 
 // openReadRoot opens a directory of security.read_roots. It is none any more if a link has taken its place.

@@ -7,9 +7,6 @@ package bench
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +29,11 @@ func newPlace(b *testing.B) *place {
 	if bin == "" {
 		b.Skip("CLAWSH_BIN names no directory with the binaries; make bench does")
 	}
+	return newPlaceOf(b, bin)
+}
+
+func newPlaceOf(b *testing.B, bin string) *place {
+	b.Helper()
 	home := b.TempDir()
 	p := &place{bin: bin, home: home, env: []string{"HOME=" + home, "CLAWSH_HOME=" + home + "/.clawsh", "PATH=" + bin + ":/usr/bin:/bin", "TMPDIR=" + home}}
 	p.run(b, nil, "clawsh", "init")
@@ -195,8 +197,7 @@ func BenchmarkPassThrough(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory is the peak memory of a turn with a tool call, summed over all its processes, and the size of the first
-// request as it is sent to the provider.
+// BenchmarkMemory is the peak memory of a turn with a tool call, summed over all its processes.
 func BenchmarkMemory(b *testing.B) {
 	p := newPlace(b)
 	os.WriteFile(filepath.Join(p.home, "slow.jsonl"), []byte(`{"tool_calls":[{"name":"file_list","args":{"path":"."}}]}`+"\n"+
@@ -244,25 +245,5 @@ func sample(home string, peaks map[string]int) {
 		var kb int
 		fmt.Sscan(rest, &kb)
 		peaks[dir] = max(peaks[dir], kb)
-	}
-}
-
-// BenchmarkRequest is the size of the first request of a default turn, as it is sent to the provider.
-func BenchmarkRequest(b *testing.B) {
-	p := newPlace(b)
-	size := make(chan int, 8)
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		size <- len(body)
-		io.WriteString(w, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}]}`)
-	}))
-	defer srv.Close()
-	config := filepath.Join(p.home, "web.toml")
-	os.WriteFile(config, fmt.Appendf(nil, "default_provider = \"web\"\n[providers.models.web]\nkind = \"openai-compatible\"\nmodel = \"m\"\nbase_url = %q\n", srv.URL), 0o600)
-	for b.Loop() {
-		p.run(b, nil, "clawsh", "-n", "hi", "--config", config)
-		n := <-size
-		fmt.Printf("%-44s %7d bytes   aim: under 4000\n", "first request of a default turn", n)
-		b.ReportMetric(float64(n), "bytes")
 	}
 }

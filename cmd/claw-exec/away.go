@@ -143,7 +143,7 @@ func (b *client) launch(ctx context.Context, l tool.Launch) (tool.Launched, erro
 	if err != nil {
 		return tool.Launched{}, err
 	}
-	r, err := b.do(ctx, ask{Program: &sandbox.Program{Argv: l.Argv, Dir: l.Dir, Env: l.Env}, Adapt: sandbox.Adapt{Home: l.Home, Layout: l.Ask.Layout,
+	r, err := b.do(ctx, ask{Program: &sandbox.Program{Argv: l.Argv, Dir: l.Dir, Env: l.Env}, Adapt: sandbox.Adapt{Home: l.Home, Layout: l.Ask.Layout, ReadOnly: l.ReadOnly, Alone: l.Alone,
 		Limits: sandbox.Limits{MemoryBytes: l.Ask.MemoryBytes, Processes: l.Ask.Processes, CPUS: l.Ask.CPUSeconds}}}, s.files[:]...)
 	s.finish()
 	if errors.Is(err, errLost) { // it was killed as well: it may not be said that it could not be run

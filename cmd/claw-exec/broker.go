@@ -118,6 +118,9 @@ func (b *brokerState) answer(ctx context.Context, a ask, files []*os.File) answe
 
 // run runs a program in the sandbox.
 func (b *brokerState) run(ctx context.Context, a ask, files []*os.File) answer {
+	if b.config.Security.Sandbox == sandbox.Off && a.Adapt.Alone {
+		return answer{Error: "there is no sandbox that keeps git from starting other programs", Refused: true}
+	}
 	if b.config.Security.Sandbox == sandbox.Off {
 		return b.runBare(ctx, a, files)
 	}

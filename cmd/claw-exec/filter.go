@@ -113,6 +113,9 @@ func (e *executor) guard(risk string) tool.Guard {
 		if kind == tool.GuardExec {
 			return e.policy.ExecIn(dir, argv, risk)
 		}
+		if kind == tool.GuardOpenWrite && risk == record.RiskLow {
+			return errors.New("it would write, and was permitted to read only")
+		}
 		return e.policy.Access(argv[0], kind == tool.GuardOpenWrite)
 	}
 }
@@ -194,7 +197,7 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 	ctx, cancel := e.watchEstop(ctx)
 	defer cancel(nil)
 	env := *e.env
-	env.ConversationID, env.Guard = call.ConversationID, e.guard(call.Verdict.Risk)
+	env.ConversationID, env.Guard, env.ReadOnly = call.ConversationID, e.guard(call.Verdict.Risk), call.Verdict.Risk == record.RiskLow
 	r := tool.Run(ctx, t, call.Args, &env)
 	if r.Meta.Sandbox == record.SandboxUnavailable {
 		e.unconfined = r.Error

@@ -31,7 +31,8 @@ forbidden_commands = %s
 # Directories outside the workspace that tools may read, and only read, without a question: ["/var/log"]
 read_roots = []
 # Programs that may run, after approval under supervised, where the gate understands all of their options and words. Others, and
-# anything that is known only when it runs, are high risk.
+# anything that is known only when it runs, are high risk. What you add is asked about, builders and interpreters too ("make",
+# "python3", "npm"); of go and git also single commands ("go test", "git commit").
 allowed_commands = %s
 # Hosts that the http tool may read from; "*.example.com" means all below it.
 allowed_domains = %s

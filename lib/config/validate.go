@@ -233,11 +233,15 @@ func (v *validator) security(s *Security) {
 	v.enum("security.autonomy", s.Autonomy, "readonly", "supervised", "full")
 	v.enum("security.harmless", s.Harmless, "ask", "low")
 	v.enum("security.high", s.High, "deny", "ask")
-	for key, list := range map[string][]string{"security.forbidden_commands": s.ForbiddenCommands, "security.allowed_commands": s.AllowedCommands} {
-		for _, name := range list {
-			if !isCommand(name) {
-				v.problem(key, "%s: want a program's plain name, without directory or arguments", quote("", name))
-			}
+	for _, name := range s.ForbiddenCommands {
+		if !isCommand(name) {
+			v.problem("security.forbidden_commands", "%s: want a program's plain name, without directory or arguments", quote("", name))
+		}
+	}
+	for _, name := range s.AllowedCommands {
+		program, word, both := strings.Cut(name, " ")
+		if !isCommand(program) || both && (!isCommand(word) || program != "go" && program != "git") {
+			v.problem("security.allowed_commands", "%s: want a program's plain name, without directory or arguments, or go or git and one word, such as \"go test\"", quote("", name))
 		}
 	}
 	for _, d := range s.AllowedDomains {

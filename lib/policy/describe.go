@@ -44,7 +44,7 @@ func (p *Policy) describe() Description {
 	}
 	return Description{Autonomy: p.autonomy, Harmless: map[bool]string{false: "ask", true: "low"}[p.harmless],
 		High: map[bool]string{false: "deny", true: "ask"}[p.high], Workspace: p.root, WorkspaceOnly: p.workspaceOnly, ReadRoots: list(p.readRoots), ForbiddenPaths: list(p.forbidden),
-		ForbiddenCommands: list(p.never), AllowedCommands: list(p.commands), AllowedDomains: list(p.domains), Tools: list(p.tools),
+		ForbiddenCommands: list(p.never), AllowedCommands: list(p.listed), AllowedDomains: list(p.domains), Tools: list(p.tools),
 		Sandbox: p.sandbox, Layout: map[bool]string{false: "open", true: "staged"}[p.staged], Rules: own}
 }
 

@@ -23,9 +23,9 @@ var findTests = map[string]struct {
 // findRunner judges find: where it begins, that its words only look, and what it runs on what it finds.
 func findRunner(j *judge, argv []value, s *state, depth int) finding {
 	j.note("find")
-	f := medium("command.allowlist", "runs find, which is on the allowlist")
+	f := low("command.harmless", "runs find, which only looks")
 	i := 1
-	for ; i < len(argv) && argv[i].known && (argv[i].text == "-P" || argv[i].text == "--"); i++ {
+	for ; i < len(argv) && argv[i].known && (argv[i].text == "-P" || argv[i].text == "--" || findLevel(argv[i].text)); i++ {
 	}
 	for ; i < len(argv); i++ {
 		v := argv[i]
@@ -34,6 +34,8 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 		}
 		f = stricter(f, prefixed(j.operand(v, kindRead, s), "find"))
 	}
+	files := !slices.ContainsFunc(argv, func(v value) bool { return slices.Contains([]string{"-o", "-or", "!", "-not", ","}, v.text) })
+	regular := false // what is found so far is neither a directory nor a link
 	for ; i < len(argv); i++ {
 		v := argv[i]
 		if !v.known {
@@ -47,6 +49,9 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 			if end == len(argv) || end == i+1 {
 				return stricter(f, opaque("find -exec does not end"))
 			}
+			if !files || !regular || !j.p.walled() {
+				f = stricter(f, medium("command.allowlist", "runs a program on what it finds, links among it"))
+			}
 			f = stricter(f, j.withAnyWords(argv[i+1:end], s, depth, "{}"))
 			if slices.ContainsFunc(argv, func(v value) bool { return v.text == "l" || v.text == "-xtype" }) {
 				f = stricter(f, opaque("find gives links to a program that follows them"))
@@ -54,6 +59,7 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 			i = end
 			continue
 		}
+		regular = regular || v.text == "-type" && i+1 < len(argv) && argv[i+1].text == "f"
 		t, ok := findTests[v.text]
 		if !ok {
 			return stricter(stricter(f, high("command.option", "find %+q is a word that no rule is for", bounded(v.text))), j.anyPaths(argv[i:], s))
@@ -68,6 +74,11 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 		}
 	}
 	return f
+}
+
+// findLevel tells whether a word is how much find may optimise.
+func findLevel(word string) bool {
+	return len(word) == 3 && strings.HasPrefix(word, "-O") && isNumber(word[2:])
 }
 
 // gitCommands are the commands of git that only look, with the options that are understood.
@@ -102,7 +113,7 @@ const gitLog = gitDiff + " -n=number -g -i -E -F -P -m -c -r -t --max-count=numb
 var gitWords = map[string][]string{"branch": nil, "tag": nil, "remote": {"get-url"}, "stash": {"list", "show"}, "reflog": {"show"}}
 
 // gitRunner judges git: the commands that only look.
-func gitRunner(j *judge, argv []value, s *state, _ int) finding {
+func gitRunner(j *judge, argv []value, s *state, depth int) finding {
 	j.note("git")
 	i := 1
 	for ; i < len(argv); i++ {
@@ -111,7 +122,7 @@ func gitRunner(j *judge, argv []value, s *state, _ int) finding {
 			return opaque("git is given a word that is known only when it runs")
 		}
 		if v.text == "--version" && len(argv) == i+1 {
-			return medium("command.allowlist", "tells git's version")
+			return low("command.harmless", "tells git's version")
 		}
 		if !strings.HasPrefix(v.text, "-") {
 			break
@@ -125,6 +136,9 @@ func gitRunner(j *judge, argv []value, s *state, _ int) finding {
 	}
 	sub := argv[i].text
 	options, ok := gitCommands[sub]
+	if f, listed := j.listedWord(argv, i, s); listed && i == 1 {
+		return f
+	}
 	if !ok {
 		return stricter(high("command.option", "git %+q may change the repository, reach the network or run programs", bounded(sub)), j.anyPaths(argv[i:], s))
 	}
@@ -133,7 +147,16 @@ func gitRunner(j *judge, argv []value, s *state, _ int) finding {
 	if f.rank() > 1 {
 		return stricter(f, j.anyPaths(argv[i:], s))
 	}
-	return stricter(stricter(medium("command.allowlist", "runs git %s, which only looks", sub), j.anyPaths(p.operands, s)), gitOperands(sub, p))
+	return stricter(stricter(j.looks(sub, depth), j.anyPaths(p.operands, s)), gitOperands(sub, p))
+}
+
+// looks is the finding about a command of git that only looks. A repository names programs that git runs even then (textconv,
+// filters, gpg): it is low where the sandbox keeps git from starting any, which it does for git itself only.
+func (j *judge) looks(sub string, depth int) finding {
+	if depth == 0 && j.p.walled() && sub != "help" {
+		return low("command.harmless", "runs git %s, which only looks", sub)
+	}
+	return medium("command.allowlist", "runs git %s, which only looks", sub)
 }
 
 // gitOperands refuses words with which a command that looks would change something.
@@ -165,7 +188,10 @@ func gitOperands(sub string, p *parsed) finding {
 func goRunner(j *judge, argv []value, s *state, _ int) finding {
 	if words := texts(argv); len(words) == 2 && argv[1].known && words[1] == "version" {
 		j.note("go")
-		return medium("command.allowlist", "tells go's version")
+		return low("command.harmless", "tells go's version")
+	}
+	if f, listed := j.listedWord(argv, 1, s); listed {
+		return f
 	}
 	return stricter(opaque("go builds and runs what is in the workspace"), j.anyPaths(argv[1:], s))
 }

@@ -112,7 +112,9 @@ type judge struct {
 	level int // how many scripts it was found in
 	steps *int
 	names []string // programs that it runs, in order, each once
+	free  []string // those among them that run any code
 	exact bool     // the words are those of a program that is about to start
+	timed bool     // what is judged is ended by a timeout
 }
 
 // note remembers a program that is run.
@@ -174,15 +176,20 @@ func (j *judge) stmt(st *syntax.Stmt, s *state) finding {
 		before = s.clone()
 	}
 	f = stricter(f, j.command(st.Cmd, before))
-	if readsScript(st) && len(st.Redirs) > 0 {
+	if j.readsScript(st) && len(st.Redirs) > 0 {
 		f = stricter(f, opaque("it gives a shell a script"))
 	}
 	return j.located(f, st)
 }
 
-func readsScript(st *syntax.Stmt) bool {
+// readsScript tells whether a command runs its input, unless the operator has listed it: then any code is what was allowed.
+func (j *judge) readsScript(st *syntax.Stmt) bool {
 	call, ok := st.Cmd.(*syntax.CallExpr)
-	return ok && unwrap(wordsOf(call)).runs(isRunner)
+	if !ok {
+		return false
+	}
+	u := unwrap(wordsOf(call))
+	return u.runs(isRunner) && !j.p.mayBeFed(u)
 }
 
 // command has a rule for every kind of node; one that is not here is not understood.
@@ -251,7 +258,7 @@ func (j *judge) binary(c *syntax.BinaryCmd, s *state) finding {
 		fed := s.clone()
 		fed.named = listsNames(c.X)
 		f := stricter(j.stmt(c.X, s.clone()), j.stmt(c.Y, fed))
-		if readsScript(c.Y) {
+		if j.readsScript(c.Y) {
 			f = stricter(f, opaque("it gives an interpreter a script through a pipe"))
 		}
 		return f

@@ -16,7 +16,7 @@ func (j *judge) call(c *syntax.CallExpr, s *state) finding {
 		for _, a := range c.Assigns {
 			f = stricter(f, j.assign(a, s))
 		}
-		return medium("command.allowlist", "sets variables of the shell").or(f)
+		return f
 	}
 	f := understood
 	var argv []value
@@ -51,9 +51,6 @@ func plainWord(w *syntax.Word) bool {
 	_, ok := literal(w)
 	return ok || w.Lit() == "["
 }
-
-// or returns the stricter finding, but f itself if the other is only understood.
-func (f finding) or(other finding) finding { return stricter(f, other) }
 
 // texts are the words as far as they are known.
 func texts(argv []value) []string {
@@ -104,7 +101,10 @@ func (j *judge) run(argv []value, s *state, depth int) finding {
 	if depth > maxWrapped {
 		return opaque("commands run each other more than %d deep", maxWrapped)
 	}
-	name := argv[0].text
+	name := j.p.plainName(argv[0].text)
+	if name != argv[0].text {
+		argv = append([]value{{text: name, known: true}}, argv[1:]...)
+	}
 	if f := j.p.forbiddenCommand(commandOf(argv), j.level); f.blocked {
 		return f
 	}
@@ -193,7 +193,7 @@ func (j *judge) operand(v value, k kind, s *state) finding {
 	case v.numeric() && k == kindNumber:
 		return understood
 	case !v.known && v.number:
-		return understood // a file of that name, if any, is here
+		return medium("path.workspace", "it is given a number for a name") // a file of that name, if any, is here
 	case !v.known:
 		f := opaque("it is given a name that is known only when it runs")
 		if i := strings.LastIndexByte(v.text, '/'); i >= 0 {
@@ -207,6 +207,9 @@ func (j *judge) operand(v value, k kind, s *state) finding {
 		return understood
 	}
 	if v.text == "" || v.text == "-" {
+		if k == kindWrite {
+			return medium("path.workspace", "writes to its output, or to a file of this name")
+		}
 		return understood // no file, or standard input
 	}
 	if k == kindWrite {

@@ -208,10 +208,16 @@ func jqFilter(src string) string {
 		word := src[at:end]
 		field := at > 0 && src[at-1] == '.' && word[0] != '$'
 		quoted := at > 0 && src[at-1] == '"' && end < len(src) && src[end] == '"'
-		if slices.Contains(jqWords, word) && !field && !quoted {
+		if slices.Contains(jqWords, word) && !field && !quoted && !jqKey(src[:at], src[end:], word) {
 			return word + " reaches out of the input"
 		}
 		at = end
 	}
 	return ""
+}
+
+// jqKey tells whether a word is a key that a bracket begins with: {env} stands for {env: .env}, not for the environment.
+func jqKey(before, after, word string) bool {
+	before, after = strings.TrimRight(before, " \t\n"), strings.TrimLeft(after, " \t\n")
+	return word[0] != '$' && strings.HasSuffix(before, "{") && after != "" && strings.IndexByte("},:", after[0]) >= 0
 }

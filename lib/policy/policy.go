@@ -17,7 +17,9 @@
 //	http.domain         an allowed domain: low; any other                                   blocked
 //	http.url            no address that can be judged                                       blocked
 //	command.allowlist   every command is on the allowlist                                   medium
-//	command.harmless    exactly pwd                                                         low
+//	command.harmless    exactly pwd; where security.harmless = "low", what is proven to
+//	                    only read inside the workspace                                      low
+//	command.listed      a program on the allowlist that runs any code that it is given      medium
 //	command.unlisted    a command is not on the allowlist                                   high
 //	shell.construct     more than simple commands with literal words                        high
 //	rule.NAME           a rule of the configuration (security.rules)                        as it says, never past a block rule
@@ -113,6 +115,8 @@ type Policy struct {
 	workspaceOnly bool
 	forbidden     []string
 	commands      []string
+	subcommands   []string // a program and its first word
+	listed        []string // both, as they are configured
 	never         []string
 	domains       []string
 	tools         []string
@@ -131,9 +135,16 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 		return nil, err
 	}
 	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
-		commands: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains,
+		listed: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains,
 		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox, harmless: cfg.Security.Harmless == "low", high: cfg.Security.High == "ask",
 		staged: cfg.Sandbox.Layout == "staged", fs: resolver, readRoots: cfg.Readable()}
+	for _, c := range p.listed {
+		if strings.Contains(c, " ") {
+			p.subcommands = append(p.subcommands, c)
+		} else {
+			p.commands = append(p.commands, c)
+		}
+	}
 	p.root = p.real(p.workspace)
 	for _, f := range append(ownPlaces(cfg), cfg.Security.ForbiddenPaths...) {
 		p.forbidden = append(p.forbidden, filepath.Clean(f))

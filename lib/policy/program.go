@@ -112,7 +112,7 @@ func (r *rules) judge(j *judge, argv []value, s *state) finding {
 		return stricter(f, j.everyPath(argv[1:], s, toWrite(r.hasLast || slices.Contains(r.operands, kindWrite))))
 	}
 	for _, o := range p.options {
-		if of := j.operand(o.value, r.takes[o.name].kind, s); o.has && of.rank() > 1 {
+		if of := j.operand(o.value, r.takes[o.name].kind, s); o.has && of.rank() > 0 {
 			f = stricter(f, prefixed(of, fmt.Sprintf("%s %s", name, o.name)))
 		}
 	}
@@ -125,7 +125,7 @@ func (r *rules) judge(j *judge, argv []value, s *state) finding {
 	if r.check != nil && f.rank() < 3 {
 		f = stricter(f, r.check(j, p, s))
 	}
-	return stricter(f, medium("command.allowlist", "runs %s, which is on the allowlist", name))
+	return stricter(f, onList(name, p))
 }
 
 // prefixed says which option or program a finding is about.

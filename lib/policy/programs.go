@@ -13,13 +13,13 @@ var programs = []program{
 		match: []string{"nl -ba a"}, notMatch: []string{"nl -ba /etc/passwd"}},
 	{name: "head", options: "-n=number -c=number -q -v -z --lines=number --bytes=number --quiet --silent --verbose --zero-terminated", digits: true,
 		match: []string{"head -20 a", "head -n 20 a", "head -n-5 a", "head --lines=3 a"}, notMatch: []string{"head /etc/passwd", "head -x a"}},
-	{name: "tail", options: "-n=number -c=number -q -v -z -r --lines=number --bytes=number --quiet --silent --verbose --zero-terminated", digits: true,
-		match: []string{"tail -n +10 a", "tail -50 a"}, notMatch: []string{"tail -f a", "tail --pid=1 a", "tail /var/log/syslog"}},
+	{name: "tail", check: tailFollows, options: "-n=number -c=number -q -v -z -r -f -F -s=number --follow?=text --retry --sleep-interval=number --pid=never --lines=number --bytes=number --quiet --silent --verbose --zero-terminated", digits: true,
+		match: []string{"tail -n +10 a", "tail -50 a", "timeout 5 tail -F a"}, notMatch: []string{"tail -f a", "tail -F a", "timeout 0 tail -f a", "tail --pid=1 a", "tail /var/log/syslog"}},
 	{name: "wc", options: "-c -m -l -L -w --bytes --chars --lines --words --max-line-length --total=text --files0-from=never", match: []string{"wc -lc a"}, notMatch: []string{"wc --files0-from=a", "wc --files0=a"}},
 	{name: "ls dir", options: "-a -A -b -B -c -C -d -f -F -g -G -h -i -I=text -k -l -m -n -N -o -p -q -Q -r -R -s -S -t -T=number -u -U -v -w=number -x -X -Z -1 --all --almost-all --author --escape --color?=text --directory " +
 		"--classify?=text --file-type --format=text --full-time --group-directories-first --no-group --human-readable --si --hide=text --inode --ignore=text --kibibytes --literal " +
-		"--numeric-uid-gid --quote-name --quoting-style=text --reverse --recursive --size --sort=text --time=text --time-style=text --width=number --block-size=text --indicator-style=text --dereference=never --dereference-command-line=never --dired=never --hyperlink=never --context=never --zero=never",
-		match: []string{"ls -la", "ls --color=never a", "ls -1t a"}, notMatch: []string{"ls -L a", "ls --deref a", "ls /root", "ls -H a", "ls -LR"}},
+		"--numeric-uid-gid --quote-name --quoting-style=text --reverse --recursive --size --sort=text --time=text --time-style=text --width=number --block-size=text --indicator-style=text --dereference -L -H --dereference-command-line --dired=never --hyperlink?=text --context=never --zero", check: lsLinks,
+		match: []string{"ls -la", "ls --color=never a", "ls -1t a", "ls -L a", "ls --hyperlink=always"}, notMatch: []string{"ls --deref a", "ls /root", "ls -D", "/bin/ls a"}},
 	{name: "stat", options: "-c=text -f -t --format=text --printf=text --terse --file-system", match: []string{"stat -c %s a"}, notMatch: []string{"stat -L a", "stat /etc/shadow"}},
 	{name: "du", options: "-a -A -b -c -d=number -h -k -m -s -S -t=number -x -0 --all --apparent-size --bytes --total --max-depth=number --human-readable --summarize --separate-dirs --threshold=number --time?=text --exclude=text --one-file-system --si --null --block-size=text --files0-from=never --dereference=never --dereference-args=never --exclude-from=never --count-links=never --inodes --time?=text",
 		match: []string{"du -sh ."}, notMatch: []string{"du -L a", "du --files0-from=a", "du -X a"}},
@@ -39,11 +39,11 @@ var programs = []program{
 		digits: true, check: patternFirst, operands: []kind{kindText, kindRead},
 		match:    []string{"grep -rn TODO .", "grep -e ../ a", "grep -A3 -B1 x a", "grep --incl='*.go' -r x .", "grep -F /etc/passwd a"},
 		notMatch: []string{"grep -R x .", "grep --deref x .", "grep x /etc/passwd", "grep -f /etc/passwd a", "grep -e x /etc/passwd", "grep --dereference-recursive x ."}},
-	{name: "sort", options: "-b -d -f -g -h -i -M -n -R -r -V -c -C -k=text -m -o=write -s -t=text -u -z --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort " +
+	{name: "sort", options: "-b -d -f -g -h -i -M -n -R -r -V -c -C -k=text -m -o=write -s -S=text -t=text -u -z --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort " +
 		"--human-numeric-sort --ignore-nonprinting --month-sort --numeric-sort --random-sort --reverse --sort=text --version-sort --check?=text --key=text --merge --output=write " +
-		"--stable --field-separator=text --unique --zero-terminated --parallel=number --debug --compress-program=never --files0-from=never --temporary-directory=never --random-source=never --buffer-size=never --batch-size=never",
-		match:    []string{"sort -t, -k2 -n a", "sort -o b a", "sort --rev a", "sort -u a b"},
-		notMatch: []string{"sort --c=x a", "sort --co=x a", "sort -o /etc/x a", "sort --out=/etc/x a", "sort --compress-program=sh a", "sort --comp=sh a", "sort -S1 a", "sort -T /x a", "sort --files0-from=a", "sort -o.git/config a", "sort a -o ../x"}},
+		"--stable --field-separator=text --unique --zero-terminated --parallel=number --debug --compress-program=never --files0-from=never --temporary-directory=never --random-source=never --buffer-size=text --batch-size=never",
+		match:    []string{"sort -t, -k2 -n a", "sort -o b a", "sort --rev a", "sort -u a b", "sort -S 1M a"},
+		notMatch: []string{"sort --c=x a", "sort --co=x a", "sort -o /etc/x a", "sort --out=/etc/x a", "sort --compress-program=sh a", "sort --comp=sh a", "sort -T /x a", "sort --files0-from=a", "sort -o.git/config a", "sort a -o ../x"}},
 	{name: "uniq", options: "-c -d -D -f=number -i -s=number -u -w=number -z --count --repeated --all-repeated?=text --skip-fields=number --group?=text --ignore-case --skip-chars=number --unique " +
 		"--check-chars=number --zero-terminated", operands: []kind{kindRead, kindWrite}, most: 2,
 		match: []string{"uniq -c a", "uniq a b"}, notMatch: []string{"uniq a /etc/x", "uniq a .git/config", "uniq a b c"}},

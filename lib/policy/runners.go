@@ -13,16 +13,18 @@ var runners map[string]runner
 
 func init() {
 	runners = map[string]runner{
-		"timeout": wrapped(1, "--preserve-status --foreground -f -p -v --verbose", "-k --kill-after -s --signal"),
+		"timeout": timed(wrapped(1, "--preserve-status --foreground -f -p -v --verbose", "-k --kill-after -s --signal")),
 		"nice":    wrapped(0, "", "-n --adjustment"),
 		"stdbuf":  wrapped(0, "", "-i -o -e --input --output --error"),
 		"nohup":   wrapped(0, "", ""),
 		"command": commandRunner, "env": envRunner, "xargs": xargsRunner,
 		"find": findRunner, "git": gitRunner, "go": goRunner,
 	}
-	for _, name := range []string{"sh", "bash", "dash", "zsh", "ksh", "sudo", "doas", "su", "exec", "parallel", "watch", "setsid", "ssh", "script", "flock", "strace", "unshare", "nsenter", "chroot",
-		"time", "busybox", "toybox", "ionice", "chrt", "taskset", "make", "python", "python3", "perl", "ruby", "node", "php", "lua"} {
+	for _, name := range []string{"sudo", "doas", "su", "exec", "ssh", "unshare", "nsenter", "chroot"} {
 		runners[name] = opaqueRunner
+	}
+	for _, name := range anyCode {
+		runners[name] = anyCodeRunner
 	}
 }
 
@@ -66,6 +68,16 @@ func wrapped(operands int, plain, values string) runner {
 			return opaque("%s runs no command", argv[0].text)
 		}
 		return j.wrappedRun(rest, s, depth)
+	}
+}
+
+// timed judges a wrapper that ends what it runs, unless its time is zero, which means no end.
+func timed(inner runner) runner {
+	return func(j *judge, argv []value, s *state, depth int) finding {
+		was := j.timed
+		j.timed = !slices.ContainsFunc(argv[1:min(len(argv), 6)], func(v value) bool { return !v.known || strings.Trim(v.text, "+-0.smhd") == "" })
+		defer func() { j.timed = was }()
+		return inner(j, argv, s, depth)
 	}
 }
 
@@ -174,7 +186,7 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 	if len(rest) == 0 {
 		return medium("command.allowlist", "runs xargs, which prints words")
 	}
-	f := j.withAnyWords(rest, s, depth, replace)
+	f := stricter(j.withAnyWords(rest, s, depth, replace), medium("command.allowlist", "runs a program with words that it is told"))
 	if !s.named && f.rank() < 2 && !slices.Contains([]string{"echo", "printf", "basename", "dirname"}, rest[0].text) {
 		return high("command.words", "xargs gets words from something that is no list of the workspace's files")
 	}

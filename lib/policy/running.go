@@ -31,7 +31,7 @@ func (p *Policy) ExecIn(dir string, argv []string, risk string) error {
 	steps := 0
 	j := &judge{p: p, steps: &steps, exact: true}
 	f = stricter(f, j.run(values, &state{dirs: []string{dir}, vars: map[string]value{}, named: true}, 0)) // where its words come from was judged before
-	if f.blocked || f.risk == record.RiskHigh && risk != record.RiskHigh {
+	if f.blocked || f.risk == record.RiskHigh && risk != record.RiskHigh || f.rank() > 0 && risk == record.RiskLow {
 		return errors.New(f.reason)
 	}
 	return nil

@@ -6,8 +6,6 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"clawsh/lib/record"
 )
 
 // Bounds of a script. The parser has none of its own: a million brackets would end the process. Five hundred cost it some
@@ -70,13 +68,16 @@ func (p *Policy) scriptAt(text string, level int, steps *int, s *state) finding 
 	}
 	j := &judge{p: p, src: text, level: level, steps: steps}
 	verdict = stricter(verdict, j.list(file.Stmts, s))
-	if verdict.risk == record.RiskMedium {
-		return medium("command.allowlist", "runs %s inside the workspace", commands(j.names))
+	switch {
+	case verdict.rank() > 1:
+		return verdict
+	case verdict.rank() < 1 && p.harmless:
+		return low("command.harmless", "only reads inside the workspace, by %s", commands(j.names))
 	}
-	if verdict.rank() < 1 {
-		return medium("command.allowlist", "runs nothing but the shell itself")
+	if len(j.free) > 0 {
+		return medium("command.listed", "runs %s inside the workspace, and with %q any code, inside the sandbox", commands(j.names), bounded(j.free[0]))
 	}
-	return verdict
+	return medium("command.allowlist", "runs %s inside the workspace", commands(j.names))
 }
 
 // commands lists the programs that a script runs.

@@ -42,7 +42,7 @@ func (bubblewrap) run(ctx context.Context, place Place, limits Limits, p Program
 	if err != nil {
 		return Exit{}, err
 	}
-	o := &order{Program: p, Limits: limits, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), MinABI: 3}
+	o := &order{Program: p, Limits: limits, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), MinABI: 3, Alone: place.Alone}
 	l := newLaunch(stageInner, o, s, limits)
 	cmd := exec.Command(bwrap)
 	cmd.Args = bwrapArgs(append(v, mount{Kind: mountRead, Source: self, Target: insidePath, IsFile: true}))

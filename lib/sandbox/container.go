@@ -45,6 +45,9 @@ const (
 const stopTime = 10 * time.Second
 
 func (container) run(ctx context.Context, place Place, limits Limits, p Program, s Streams) (Exit, error) {
+	if place.Alone {
+		return Exit{}, setupError{errAlone}
+	}
 	runtime := place.Runtime
 	if runtime == "" {
 		runtime = "docker"

@@ -64,9 +64,11 @@ func New(mode string, place Place, limits Limits) (*Sandbox, error) {
 
 // Adapt is a place and limits of one call, which can only be narrower than the sandbox's own.
 type Adapt struct {
-	Home   string `json:"home,omitzero"`
-	Layout string `json:"layout,omitzero"`
-	Limits Limits `json:"limits,omitzero"` // zero: the sandbox's own
+	Home     string `json:"home,omitzero"`
+	Layout   string `json:"layout,omitzero"`
+	ReadOnly bool   `json:"read_only,omitzero"`
+	Alone    bool   `json:"alone,omitzero"`
+	Limits   Limits `json:"limits,omitzero"` // zero: the sandbox's own
 }
 
 // narrow applies what a call asks for.
@@ -78,6 +80,7 @@ func (s *Sandbox) narrow(a Adapt) (Place, Limits) {
 	if a.Layout == Staged {
 		p.Layout = Staged
 	}
+	p.ReadOnly, p.Alone = p.ReadOnly || a.ReadOnly, p.Alone || a.Alone
 	lower := func(have *int, want int) {
 		if want > 0 {
 			*have = min(*have, want)

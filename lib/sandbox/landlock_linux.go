@@ -41,7 +41,7 @@ func (landlocked) run(ctx context.Context, place Place, limits Limits, p Program
 	if err != nil {
 		return Exit{}, err
 	}
-	o := &order{Program: p, Limits: limits, Rotate: rotation(), MinABI: 3, Exact: true}
+	o := &order{Program: p, Limits: limits, Rotate: rotation(), MinABI: 3, Exact: true, Alone: place.Alone}
 	for _, m := range v {
 		switch m.Kind {
 		case mountRead:

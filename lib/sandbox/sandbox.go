@@ -93,6 +93,8 @@ type Place struct {
 	Workspace string   `json:"workspace"`          // absolute, without links; writable as the layout says
 	Layout    string   `json:"layout,omitzero"`    // Open or Staged, Open if empty
 	GitWrite  bool     `json:"git_write,omitzero"` // .git may be changed, but for its hooks and settings
+	ReadOnly  bool     `json:"read_only,omitzero"` // nothing of the workspace may be written
+	Alone     bool     `json:"alone,omitzero"`     // the program may start no other
 	Home      string   `json:"home,omitzero"`      // a writable directory of this call alone
 	HomeSeen  string   `json:"home_seen,omitzero"` // where programs see it, in engines with a view of their own
 	Read      []string `json:"read,omitzero"`      // further directories and files to read
@@ -199,6 +201,9 @@ type setupError struct{ err error }
 
 func (e setupError) Error() string { return e.err.Error() }
 func (e setupError) Unwrap() error { return e.err }
+
+// errAlone: an engine cannot keep a program from starting others.
+var errAlone = errors.New("it cannot keep a program from starting others")
 
 // killGrace is how long the sandbox's end is awaited after it was told.
 const killGrace = 2 * time.Second

@@ -125,7 +125,7 @@ var stages = []struct {
 // workspace shows the workspace: as a whole, and what in it is to be protected once more.
 func workspace(p Place) ([]mount, error) {
 	kind := mountWrite
-	if p.Layout == Staged {
+	if p.Layout == Staged || p.ReadOnly {
 		kind = mountRead
 	}
 	m := []mount{{Kind: kind, Source: p.Workspace, Target: p.Workspace}}
@@ -139,13 +139,13 @@ func workspace(p Place) ([]mount, error) {
 			if !info.IsDir() {
 				return nil, fmt.Errorf("a staged workspace: %s is no directory", path)
 			}
-			if s.write {
+			if s.write && !p.ReadOnly {
 				m = append(m, mount{Kind: mountWrite, Source: path, Target: path})
 			}
 		}
 	}
 	for _, git := range repositories(p.Workspace) {
-		m = append(m, guardGit(git, p.GitWrite)...)
+		m = append(m, guardGit(git, p.GitWrite && !p.ReadOnly)...)
 	}
 	return m, nil
 }

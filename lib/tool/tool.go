@@ -54,6 +54,8 @@ type Launch struct {
 	Argv, Env      []string
 	Dir, Home      string
 	Ask            config.SandboxAsk // what the call wants of the sandbox
+	ReadOnly       bool              // the workspace is to be read-only
+	Alone          bool              // the program is to start no other
 	Stdin          io.Reader         // nil is empty
 	Stdout, Stderr io.Writer
 }
@@ -95,6 +97,8 @@ type Env struct {
 	Log *slog.Logger
 	// Guard refuses single accesses; nil refuses none.
 	Guard Guard
+	// ReadOnly tells that the call was permitted to read only: nothing of the workspace is written, by programs neither.
+	ReadOnly bool
 	// Exclusive promises that this process runs one tool at a time, has no other children and collects orphans
 	// (process.Reap): then all that a command left behind is killed, even what hid from its process group.
 	Exclusive bool

@@ -1,0 +1,56 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// systemPrograms are the directories whose programs are known by their names alone.
+var systemPrograms = []string{"/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/"}
+
+// plainName is the name of a program that is given by its path in a directory of the system, if it is one that the operator
+// has put on the allowlist and that no rule is for. A path stays what it is for programs that there are rules for: the rules
+// are about the program that the name finds.
+func (p *Policy) plainName(word string) string {
+	for _, dir := range systemPrograms {
+		name, ok := strings.CutPrefix(word, dir)
+		if !ok || strings.Contains(name, "/") || !slices.Contains(p.commands, name) {
+			continue
+		}
+		if _, known := modelled(name); known || builtins[name] != nil || runners[name] != nil && !slices.Contains(anyCode, name) {
+			continue
+		}
+		return name
+	}
+	return word
+}
+
+// anyCode are programs that run what they are given, or what is in the workspace. On the allowlist, where only an operator
+// puts them, they ask; else they are high like everything that is not on it.
+var anyCode = []string{"sh", "bash", "dash", "zsh", "ksh", "make", "python", "python3", "perl", "ruby", "node", "php", "lua",
+	"parallel", "watch", "setsid", "script", "flock", "strace", "time", "busybox", "toybox", "ionice", "chrt", "taskset"}
+
+// anyCodeRunner judges a program that the operator has listed though it runs anything.
+func anyCodeRunner(j *judge, argv []value, s *state, _ int) finding {
+	j.note(argv[0].text)
+	j.free = append(j.free, argv[0].text)
+	f := medium("command.listed", "%+q runs any code that it is given, inside the sandbox", bounded(argv[0].text))
+	return stricter(f, j.everyPath(argv[1:], s, touching))
+}
+
+// listedWord judges a command of a program that there are rules for, but none for this: it asks if allowed_commands names the
+// program with this word, as in "go test".
+func (j *judge) listedWord(argv []value, word int, s *state) (finding, bool) {
+	if word >= len(argv) || !argv[word].known || !slices.Contains(j.p.subcommands, argv[0].text+" "+argv[word].text) {
+		return finding{}, false
+	}
+	j.note(argv[0].text)
+	j.free = append(j.free, argv[0].text+" "+argv[word].text)
+	f := medium("command.listed", "%s %s may run any code, inside the sandbox", argv[0].text, bounded(argv[word].text))
+	return stricter(f, j.everyPath(argv[1:], s, touching)), true
+}
+
+// mayBeFed tells whether every program of a command that runs its input is one that the operator has listed.
+func (p *Policy) mayBeFed(u unwrapped) bool {
+	return !slices.ContainsFunc(u.commands, func(c command) bool { return isRunner(c.name()) && !slices.Contains(p.commands, c.name()) })
+}

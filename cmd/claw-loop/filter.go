@@ -19,7 +19,7 @@ import (
 // options are the flags.
 type options struct {
 	agent, conversation, system, provider, model string
-	latest, stream, noTools                      bool
+	latest, stream, noTools, noProject           bool
 	rounds                                       int
 	maxTokens                                    int64
 	maxCost                                      float64
@@ -35,6 +35,7 @@ func (o *options) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", "", "use the model `NAME`")
 	f.BoolVar(&o.stream, "stream", false, "write the answer piece by piece, as delta records")
 	f.BoolVar(&o.noTools, "no-tools", false, "offer no tools to the model")
+	f.BoolVar(&o.noProject, "no-project-file", false, "tell the model nothing of the project's own file (context.project_file)")
 	f.IntVar(&o.rounds, "max-tool-rounds", 0, "end the turn after `N` rounds of tool calls")
 	f.Int64Var(&o.maxTokens, "max-tokens", 0, "end the turn once it has used `N` tokens; 0: no limit")
 	f.Float64Var(&o.maxCost, "max-cost", 0, "end the turn once it has cost `AMOUNT`, in the currency of the prices; 0: no limit")
@@ -97,6 +98,13 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 	}
 	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr)
 	lo.Starter, lo.Emit = siblings, r.emit
+	if !o.noProject {
+		lo.Project = func() (loop.Project, error) {
+			p, err := loop.ReadProject(cfg)
+			p.Text = c.Secrets.Text(p.Text)
+			return p, err
+		}
+	}
 	tools := make(chan error, 1)
 	go func() { tools <- o.tools(ctx, siblings, lo) }()
 	err = o.resume(ctx, siblings, lo, resumed*lo.Budget.Tokens)

@@ -20,7 +20,7 @@ import (
 // askOptions are the flags of a turn.
 type askOptions struct {
 	message, conversation, system, provider, model, agent string
-	latest, noStdin, stream, noTools                      bool
+	latest, noStdin, stream, noTools, noProject           bool
 	rounds                                                int
 	maxTokens                                             int64
 	maxCost                                               float64
@@ -42,6 +42,7 @@ func (o *askOptions) flags(f *pflag.FlagSet) {
 	f.DurationVar(&o.timeout, "timeout", 0, "end the turn after `DURATION`, such as 90s")
 	f.BoolVar(&o.stream, "stream", false, "print the answer piece by piece (the default on a terminal)")
 	f.BoolVar(&o.noTools, "no-tools", false, "offer no tools to the model")
+	f.BoolVar(&o.noProject, "no-project-file", false, "tell the model nothing of the project's own file, such as AGENTS.md")
 }
 
 // loopArgs are the flags for claw-loop.
@@ -56,7 +57,7 @@ func (o *askOptions) loopArgs(c *command.Call, stream bool) []string {
 	for _, f := range []struct {
 		name string
 		on   bool
-	}{{"--continue", o.latest}, {"--stream", stream}, {"--no-tools", o.noTools}} {
+	}{{"--continue", o.latest}, {"--stream", stream}, {"--no-tools", o.noTools}, {"--no-project-file", o.noProject}} {
 		if f.on {
 			args = append(args, f.name)
 		}

@@ -171,7 +171,7 @@ func defaults() file {
 		Limits: Limits{MaxToolRounds: 5, MaxResponseBytes: 1 << 20, MaxOutputBytes: 64 << 10, MaxFileBytes: 1 << 20, ContextMessages: 200,
 			ToolTimeoutS: 30, ShellTimeoutS: 15, HTTPTimeoutS: 20, ApprovalTimeoutS: 300},
 		Usage:    Usage{Currency: "USD"},
-		Context:  Context{MaxTokens: 32_000, CompactAtTokens: 24_000},
+		Context:  Context{MaxTokens: 32_000, CompactAtTokens: 24_000, ProjectFile: "AGENTS.md"},
 		Channels: Channels{CLI: CLI{Enabled: true, ToolsAllow: slices.Clone(toolNames)}},
 		Memory:   Memory{Backend: "sqlite", Path: "$CLAWSH_HOME/memory.sqlite"},
 		Receipts: Receipts{Enabled: true, Path: "$CLAWSH_HOME/tool_receipts.log", RotateBytes: 64 << 20},

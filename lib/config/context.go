@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"math"
+	"path/filepath"
 
 	"clawsh/lib/envelope"
 )
@@ -11,19 +12,40 @@ import (
 type Context struct {
 	MaxTokens       int `toml:"max_tokens"`        // 0: no bound
 	CompactAtTokens int `toml:"compact_at_tokens"` // 0: never
+	// ProjectFile is the name of a file in the workspace's root that is offered to the model as data; "" is none.
+	ProjectFile string `toml:"project_file"`
 }
 
-const contextKeys = "max_tokens compact_at_tokens"
+const contextKeys = "max_tokens compact_at_tokens project_file"
 
 // maxTokens is more than any model reads.
 const maxTokens = 100_000_000
 
 func (v *validator) context(c *Context) {
+	v.projectFile(c.ProjectFile)
 	for key, n := range map[string]int{"max_tokens": c.MaxTokens, "compact_at_tokens": c.CompactAtTokens} {
 		if n < 0 || n > maxTokens {
 			v.problem("context."+key, "%d: want 0 to %d", n, maxTokens)
 		}
 	}
+}
+
+func (v *validator) projectFile(name string) {
+	if name != "" && !made(name, 64, lower+upper+digits+".", lower+upper+digits+"._-") || name == "." || name == ".." {
+		v.problem("context.project_file", "%s: want the plain name of a file in the workspace, of letters, digits, ., _ and -", quote("", name))
+	}
+}
+
+// Forbids tells whether a file of the workspace lies under a forbidden path.
+func (c *Config) Forbids(name string) bool {
+	for _, f := range c.Security.ForbiddenPaths {
+		for _, dir := range []string{c.WorkspaceDir, c.Workspace.Real} {
+			if dir != "" && inside(filepath.Join(dir, name), f) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (v *validator) spending(l *Limits) {

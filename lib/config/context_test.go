@@ -7,7 +7,7 @@ import (
 
 func TestContextAndSpending(t *testing.T) {
 	c, err := Load(places(t, "[context]\nmax_tokens = 5000\n[limits]\nmax_tokens = 7\nmax_cost = 0.25\n"))
-	if err != nil || c.Context != (Context{MaxTokens: 5000, CompactAtTokens: 24_000}) || c.Limits.MaxTokens != 7 || c.Limits.MaxCost != 0.25 {
+	if err != nil || c.Context != (Context{MaxTokens: 5000, CompactAtTokens: 24_000, ProjectFile: "AGENTS.md"}) || c.Limits.MaxTokens != 7 || c.Limits.MaxCost != 0.25 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, bad := range []string{"[context]\nmax_tokens = -1\n", "[context]\ncompact_at_tokens = -1\n", "[context]\nmax_tokens = \"many\"\n", "[context]\nmaxtokens = 1\n",

@@ -85,6 +85,7 @@ approval_timeout_s = 300.0               # then the answer is no
 [context]
 max_tokens = 32000                       # results of tools are shortened, then the oldest turns left out; 0: no limit
 compact_at_tokens = 24000                # from this size on, a model's summary takes the place of old turns; 0: never
+project_file = "AGENTS.md"               # of the workspace's root: told to the model as data about the project; "": none
 
 # What tokens cost, for clawsh usage and limits of cost. Of the prices that fit, the first counts; a * ends a beginning of a name.
 [usage]

@@ -27,6 +27,8 @@ import (
 type Options struct {
 	// Agent is the agent's id; SystemPrompt its identity.
 	Agent, SystemPrompt string
+	// Project reads what stands behind it about the project, for each turn anew.
+	Project func() (Project, error)
 	// Provider and Model override the configured ones.
 	Provider, Model string
 	// Temperature is passed to the provider if set.

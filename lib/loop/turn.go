@@ -19,6 +19,8 @@ type turn struct {
 	id    string
 	final record.Final
 	spent spending
+	// project is the part of the system prompt that the workspace has a say in.
+	project string
 }
 
 // ErrTimeout is the cause of a turn that took longer than Options.Timeout.
@@ -70,6 +72,7 @@ func (t *turn) run(ctx context.Context, user record.User) error {
 	if err := t.persist(user); err != nil {
 		return err
 	}
+	t.readProject()
 	t.history.Turns = append(t.history.Turns, conversation.Turn{ID: t.id, Record: t.final.ID})
 	t.say(record.Message{Role: "user", Content: user.Content})
 	if t.other { // it may be one that is stored
@@ -125,7 +128,7 @@ func (t *turn) persist(v any) error {
 // ask sends the request and returns the response with its tool_call lines.
 func (t *turn) ask(ctx context.Context) (*record.Response, []record.Line, error) {
 	req := &record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"), ConversationID: t.ConversationID,
-		TurnID: t.id, TS: record.Now(), Provider: t.Provider, Model: t.Model, SystemPrompt: t.SystemPrompt, Messages: t.history.Choose(t.Budget).Messages(),
+		TurnID: t.id, TS: record.Now(), Provider: t.Provider, Model: t.Model, SystemPrompt: t.SystemPrompt + t.project, Messages: t.history.Choose(t.Budget).Messages(),
 		Tools: t.Tools, Temperature: t.Temperature, Stream: t.Stream}
 	line, err := record.Encode(req)
 	if err != nil {

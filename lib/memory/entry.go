@@ -23,16 +23,17 @@ type (
 		Original *record.Original `json:"original,omitzero"`
 	}
 	finalMeta struct {
-		StopReason     string          `json:"stop_reason"`
-		FinishReason   string          `json:"finish_reason,omitzero"`
-		Rounds         int             `json:"rounds"`
-		CancelObserved bool            `json:"cancel_observed,omitzero"`
-		Usage          record.Usage    `json:"usage"`
-		Denials        []record.Denial `json:"denials,omitzero"`
-		Receipts       []string        `json:"receipts,omitzero"`
-		Error          string          `json:"error,omitzero"`
-		ErrorCode      string          `json:"error_code,omitzero"`
-		Hint           string          `json:"hint,omitzero"`
+		StopReason     string              `json:"stop_reason"`
+		FinishReason   string              `json:"finish_reason,omitzero"`
+		Rounds         int                 `json:"rounds"`
+		CancelObserved bool                `json:"cancel_observed,omitzero"`
+		Usage          record.Usage        `json:"usage"`
+		Denials        []record.Denial     `json:"denials,omitzero"`
+		Receipts       []string            `json:"receipts,omitzero"`
+		ProjectFile    *record.ProjectFile `json:"project_file,omitzero"`
+		Error          string              `json:"error,omitzero"`
+		ErrorCode      string              `json:"error_code,omitzero"`
+		Hint           string              `json:"hint,omitzero"`
 	}
 	summaryMeta struct {
 		ThroughTurnID   string       `json:"through_turn_id"`
@@ -126,7 +127,7 @@ func entryOfFinal(line record.Line) (Entry, string, error) {
 		return Entry{}, "", err
 	}
 	meta, err := record.Encode(finalMeta{StopReason: f.StopReason, FinishReason: f.FinishReason, Rounds: f.Rounds, CancelObserved: f.CancelObserved,
-		Usage: f.Usage, Denials: f.Denials, Receipts: f.Receipts, Error: f.Error, ErrorCode: f.ErrorCode, Hint: f.Hint})
+		Usage: f.Usage, Denials: f.Denials, Receipts: f.Receipts, ProjectFile: f.ProjectFile, Error: f.Error, ErrorCode: f.ErrorCode, Hint: f.Hint})
 	return Entry{ID: f.ID, ConversationID: f.ConversationID, TurnID: f.TurnID, TS: f.TS, Role: "assistant",
 		Content: f.Content, Provider: f.Provider, Model: f.Model, Metadata: meta}, f.Agent, err
 }

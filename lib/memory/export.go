@@ -150,7 +150,7 @@ func (e *Entry) record() ([]byte, error) {
 	}
 	f := record.Final{V: record.Version, Kind: record.KindFinal, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS, Provider: e.Provider, Model: e.Model,
 		Content: e.Content, Rounds: m.Rounds, StopReason: m.StopReason, FinishReason: m.FinishReason, CancelObserved: m.CancelObserved, Usage: m.Usage, Denials: m.Denials, Receipts: m.Receipts,
-		Error: m.Error, ErrorCode: m.ErrorCode, Hint: m.Hint}
+		ProjectFile: m.ProjectFile, Error: m.Error, ErrorCode: m.ErrorCode, Hint: m.Hint}
 	if f.Denials == nil {
 		f.Denials = []record.Denial{}
 	}

@@ -32,6 +32,9 @@ func describe(e *Entry) (event, message string) {
 	case record.KindFinal:
 		f := e.final()
 		event, message = "final", fmt.Sprintf("%s, rounds %d", f.StopReason, f.Rounds)
+		if p := f.ProjectFile; p != nil {
+			message += fmt.Sprintf(", %s sha256 %s", p.Name, p.SHA256)
+		}
 	}
 	return event, shorten(message, maxTraceBytes)
 }

@@ -292,9 +292,18 @@ type Final struct {
 	Usage          Usage    `json:"usage"`
 	Denials        []Denial `json:"denials"`
 	Receipts       []string `json:"receipts"`
-	Error          string   `json:"error,omitzero"`
-	ErrorCode      string   `json:"error_code,omitzero"`
-	Hint           string   `json:"hint,omitzero"`
+	// ProjectFile is what the project told the model about itself in this turn.
+	ProjectFile *ProjectFile `json:"project_file,omitzero"`
+	Error       string       `json:"error,omitzero"`
+	ErrorCode   string       `json:"error_code,omitzero"`
+	Hint        string       `json:"hint,omitzero"`
+}
+
+// ProjectFile names a file of the workspace that stood in the system prompt, and the hash of all of it.
+type ProjectFile struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+	Bytes  int    `json:"bytes"`
 }
 
 // Conversation says of a conversation what its records do not: claw-mem's export writes it before the first of them, and its

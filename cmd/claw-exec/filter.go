@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"clawsh/lib/command"
@@ -141,6 +142,9 @@ func (e *executor) handle(ctx context.Context, line record.Line, out *stage.Writ
 		return envelope.Errorf(0, "tool_call.invalid", "read tool call: %w", err)
 	}
 	o := e.outcome(ctx, call)
+	if call.Repaired != "" {
+		o.Output = "[" + bounded(call.Repaired) + "]\n" + o.Output
+	}
 	var found secret.Counts
 	o.Error, found = e.call.Secrets.String(o.Error)
 	o.Meta.Withheld += found.Total()
@@ -157,6 +161,16 @@ func (e *executor) handle(ctx context.Context, line record.Line, out *stage.Writ
 	return out.Write(result)
 }
 
+// maxRepairedBytes bounds what is said about a call that was mended.
+const maxRepairedBytes = 300
+
+func bounded(s string) string {
+	if len(s) > maxRepairedBytes {
+		return strings.ToValidUTF8(s[:maxRepairedBytes], "") + "…"
+	}
+	return s
+}
+
 func denied(format string, args ...any) outcome {
 	return outcome{record.StatusDenied, tool.Result{Error: fmt.Sprintf(format, args...)}}
 }
@@ -169,6 +183,9 @@ func failed(format string, args ...any) outcome {
 func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 	if call.Verdict == nil {
 		return denied("denied: no verdict: the call did not pass claw-gate")
+	}
+	if call.Verdict.Decision != record.Allow && policy.Mistaken(call.Verdict.Rule) {
+		return denied("%s", call.Verdict.Reason) // nobody forbade it: it has to be called in another way
 	}
 	if call.Verdict.Decision != record.Allow {
 		return denied("denied: %s", call.Verdict.Reason)

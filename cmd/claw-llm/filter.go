@@ -95,13 +95,14 @@ func (s *chat) handle(ctx context.Context, line record.Line, out *stage.Writer) 
 	if err := rest(); err != nil {
 		return err
 	}
+	repaired := provider.RepairCalls(&req, resp, s.call.Secrets)
 	s.withhold(resp)
 	resp.V, resp.Kind, resp.ID, resp.RequestID = record.Version, record.KindResponse, record.NewID("resp-"), req.ID
 	resp.ConversationID, resp.TurnID, resp.TS = req.ConversationID, req.TurnID, record.Now()
 	if resp.ToolCalls == nil {
 		resp.ToolCalls = []record.CallPart{}
 	}
-	return write(&req, resp, out)
+	return write(&req, resp, repaired, out)
 }
 
 // withhold takes secrets out of what the model said. Arguments of calls stay: what runs, and what a person approves, are the
@@ -142,13 +143,13 @@ func (s *chat) deltas(req *record.Request, out *stage.Writer) (pass func(string)
 }
 
 // write writes the response and its tool calls.
-func write(req *record.Request, resp *record.Response, out *stage.Writer) error {
+func write(req *record.Request, resp *record.Response, repaired []string, out *stage.Writer) error {
 	if err := out.Record(resp); err != nil {
 		return err
 	}
-	for _, c := range resp.ToolCalls {
+	for i, c := range resp.ToolCalls {
 		err := out.Record(record.ToolCall{V: record.Version, Kind: record.KindToolCall, ID: c.ID, RequestID: req.ID,
-			ConversationID: req.ConversationID, TurnID: req.TurnID, TS: record.Now(), Tool: c.Name, Args: c.Args})
+			ConversationID: req.ConversationID, TurnID: req.TurnID, TS: record.Now(), Tool: c.Name, Args: c.Args, Repaired: repaired[i]})
 		if err != nil {
 			return err
 		}

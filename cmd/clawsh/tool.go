@@ -91,6 +91,8 @@ func toolError(r record.ToolResult) error {
 	case r.Status == record.StatusDenied && r.Verdict != nil && r.Verdict.Rule == "args.invalid":
 		return envelope.Errorf(envelope.ExitError, "args.invalid", "%s: %s", terminal.Escape(r.Tool), r.Verdict.Reason).
 			WithHint("clawsh tool show %s", terminal.Escape(r.Tool))
+	case r.Status == record.StatusDenied && r.Verdict != nil && r.Verdict.Rule == "tool.unknown":
+		return envelope.Errorf(envelope.ExitError, "not_found", "%s", r.Verdict.Reason).WithHint("clawsh tool list")
 	case r.Status == record.StatusDenied:
 		return envelope.Errorf(envelope.ExitDenied, "denied", "%s: %s", terminal.Escape(r.Tool), strings.TrimSpace(r.Error))
 	case !r.Success:

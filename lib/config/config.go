@@ -153,8 +153,11 @@ const allowedCommands = "ls cat head tail wc grep egrep fgrep find sort uniq cut
 	"pwd echo printf true false test expr seq sleep date cal uname whoami id hostname uptime free nproc which xargs timeout nice env command " +
 	"mkdir touch cp mv tee git go tree"
 
-// Tools are the names of the built-in tools, in the order in which they are offered.
+// toolNames are the built-in tools, in the order in which they are offered.
 var toolNames = []string{"time", "file_list", "file_read", "file_search", "file_edit", "file_write", "shell", "http", "memory_search", "ask_user"}
+
+// KnownTool tells whether there is a built-in tool of that name.
+func KnownTool(name string) bool { return slices.Contains(toolNames, name) }
 
 // defaults are the values of absent keys, paths not yet expanded. Allowed commands are those whose arguments the policy
 // understands: what they read and write is in the workspace, and none starts a program that is not on the list. Allowed domains are documentation and examples: places to read, not to send data to.

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -64,8 +66,15 @@ type (
 	}
 )
 
-// ruleInvalid is the rule of arguments that no tool takes. Callers tell such denials from those of a policy by it.
-const ruleInvalid = "args.invalid"
+// Rules of calls that are no matter of policy: arguments that no tool takes, and names that no tool has. The model is told what
+// is wrong, so that it can call again.
+const (
+	ruleInvalid = "args.invalid"
+	ruleUnknown = "tool.unknown"
+)
+
+// Mistaken tells whether a rule is about a mistake of the model, not about what may be done.
+func Mistaken(rule string) bool { return rule == ruleInvalid || rule == ruleUnknown }
 
 func invalid(err error) finding {
 	return blocked(ruleInvalid, "invalid arguments: %v", err)
@@ -76,13 +85,48 @@ func missing(name string) finding { return invalid(errors.New(name + " is missin
 // check decodes the arguments strictly and has them judged.
 func check[T any](raw record.Raw, judge func(T) finding) finding {
 	var args T
-	if k := strings.TrimSpace(string(raw)); k == "" || k[0] != '{' {
-		return invalid(errors.New("want a JSON object"))
+	if raw.Kind() != '{' {
+		return invalid(notObject(raw))
 	}
 	if err := record.Decode(raw, &args); err != nil {
-		return invalid(err)
+		return invalid(fmt.Errorf("%w; it takes %s", err, fields(reflect.TypeFor[T]())))
 	}
-	return judge(args)
+	f := judge(args)
+	if f.rule == ruleInvalid {
+		f.reason += "; it takes " + fields(reflect.TypeFor[T]())
+	}
+	return f
+}
+
+// notObject says what arguments are that are no object. Those that were not JSON come as a text.
+func notObject(raw record.Raw) error {
+	var text string
+	if record.Decode(raw, &text) != nil {
+		return errors.New("want a JSON object")
+	}
+	var any record.Raw
+	if err := record.Decode(record.Raw(text), &any); err != nil {
+		return fmt.Errorf("they are not JSON: %s of %d; call again with a JSON object", strings.TrimPrefix(err.Error(), "invalid JSON: "), len(text))
+	}
+	if any.Kind() == '{' {
+		if err := record.CheckNumbers(any); err != nil {
+			return err
+		}
+		return errors.New("they are nested too deep")
+	}
+	return errors.New("they are JSON, but not an object; call again with one")
+}
+
+// fields names the arguments of a tool, in order.
+func fields(t reflect.Type) string {
+	var names []string
+	for i := range t.NumField() {
+		names = append(names, t.Field(i).Tag.Get("json"))
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
 }
 
 func (p *Policy) memorySearch(a searchArgs) finding {

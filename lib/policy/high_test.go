@@ -25,7 +25,7 @@ func TestHighAsks(t *testing.T) {
 		{"supervised", "shell", `{"command":"make; rm -rf x"}`, []config.Rule{allow}, Deny, "command.forbidden"},
 		{"supervised", "shell", `{"command":"make /etc/x"}`, []config.Rule{allow}, Deny, "path.forbidden"},
 		{"supervised", "shell", `{"command":"if"}`, []config.Rule{allow}, Deny, "shell.syntax"},
-		{"supervised", "nothing", `{}`, []config.Rule{allow}, Deny, "tool.not_allowed"},
+		{"supervised", "nothing", `{}`, []config.Rule{allow}, Deny, "tool.unknown"},
 		{"supervised", "file_write", `{"path":".git/config","content":""}`, []config.Rule{allow}, Deny, "path.protected"},
 		{"readonly", "shell", `{"command":"make test"}`, []config.Rule{allow}, Deny, "autonomy.readonly"},
 		{"full", "shell", `{"command":"make test"}`, nil, Allow, "command.unlisted"},

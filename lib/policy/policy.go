@@ -3,7 +3,8 @@
 //
 // Risk and autonomy are those of the specification ("Security model"). Rules, by the ids that verdicts bear:
 //
-//	tool.not_allowed    the tool does not exist or is not in channels.cli.tools_allow       denied
+//	tool.unknown        there is no tool of this name                                       denied: the model is told which there are
+//	tool.not_allowed    the tool is not in channels.cli.tools_allow                         denied
 //	args.invalid        the arguments are not what the tool takes                           denied, at the tool's risk
 //	tool.low            time, memory_search, ask_user                                       low
 //	path.workspace      inside the workspace                                                low to read, medium to write
@@ -245,6 +246,9 @@ func stricter(a, b finding) finding {
 func (p *Policy) Decide(c Call) Verdict { return p.own(c, p.builtin(c)) }
 
 func (p *Policy) builtin(c Call) Verdict {
+	if !config.KnownTool(c.Tool) {
+		return Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: ruleUnknown, Reason: fmt.Sprintf("there is no tool %+q; there are: %s", bounded(c.Tool), strings.Join(p.tools, ", "))}
+	}
 	if !slices.Contains(p.tools, c.Tool) {
 		return Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "tool.not_allowed", Reason: fmt.Sprintf("the tool %+q is not permitted", bounded(c.Tool))}
 	}

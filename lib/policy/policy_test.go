@@ -111,9 +111,9 @@ func TestFilesAndTools(t *testing.T) {
 		{"file_write", `{"path":"sub/.git/config","content":"x"}`, Deny, "path.protected"},
 		{"file_write", `{"path":".git","content":"gitdir: elsewhere"}`, Deny, "path.protected"},
 
-		{"launch", `{}`, Deny, "tool.not_allowed"},
-		{"", `{}`, Deny, "tool.not_allowed"},
-		{"Time", `{}`, Deny, "tool.not_allowed"},
+		{"launch", `{}`, Deny, "tool.unknown"},
+		{"", `{}`, Deny, "tool.unknown"},
+		{"Time", `{}`, Deny, "tool.unknown"},
 		{"time", ``, Deny, "args.invalid"},
 		{"time", `null`, Deny, "args.invalid"},
 		{"time", `[]`, Deny, "args.invalid"},

@@ -47,7 +47,7 @@ func TestOwnRules(t *testing.T) {
 		{"supervised", []config.Rule{ask}, "shell", `{"command":"rm -rf x"}`, Deny, "command.forbidden"},
 		{"supervised", []config.Rule{ask}, "shell", `{"command":"cat ../x"}`, Deny, "path.outside"},
 		{"supervised", []config.Rule{ask}, "shell", `{"cmd":"ls"}`, Deny, "args.invalid"},
-		{"supervised", []config.Rule{ask}, "bash", high, Deny, "tool.not_allowed"},
+		{"supervised", []config.Rule{ask}, "bash", high, Deny, "tool.unknown"},
 		{"supervised", []config.Rule{ask}, "http", `{"url":"http://evil.invalid/"}`, Deny, "http.domain"},
 	} {
 		v := withRules(t, c.autonomy, c.rules...).Decide(Call{Tool: c.tool, Args: record.Raw(c.args)})

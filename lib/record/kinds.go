@@ -146,6 +146,7 @@ type ToolCall struct {
 	TS             string   `json:"ts,omitzero"`
 	Tool           string   `json:"tool"`
 	Args           Raw      `json:"args"`
+	Repaired       string   `json:"repaired,omitzero"` // what claw-llm mended of the name or the arguments
 	Verdict        *Verdict `json:"verdict,omitzero"`
 }
 

@@ -7,7 +7,7 @@ FLAGS   := -trimpath -ldflags=-s\ -w
 PROGRAMS := clawsh claw-llm claw-gate claw-exec claw-receipt claw-mem claw-loop
 FUZZTIME ?= 10s
 
-.PHONY: all build test race lint soak bench fuzz install clean demo score
+.PHONY: all build test race lint soak bench fuzz install clean demo score tasks
 
 all: build
 
@@ -40,6 +40,9 @@ fuzz: ## every fuzz target for FUZZTIME
 	@for p in $$($(GO) list ./lib/...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 	    echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+tasks: ## small pieces of real work at each of three ways to work, and how many questions they take
+	$(GO) test ./test -count=1 -run TestTasks -v | grep -v '^=== '
 
 score: build ## how the gate judges testdata/commands, class by class; go run ./test/score -v names every wrong verdict
 	$(GO) run ./test/score -gate $(BIN)/claw-gate

@@ -11,15 +11,19 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/conversation"
+	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
 	"clawsh/lib/stage"
+	"clawsh/lib/terminal"
 )
 
 // options are the flags.
 type options struct {
 	agent, conversation, system, provider, model string
 	latest, stream, noTools, noProject           bool
+	events, noSave                               bool
+	control                                      int
 	rounds                                       int
 	maxTokens                                    int64
 	maxCost                                      float64
@@ -29,11 +33,15 @@ type options struct {
 func (o *options) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.agent, "agent", "", "run the agent `ID`")
 	f.StringVar(&o.conversation, "conversation", "", "resume the conversation `ID`")
-	f.BoolVar(&o.latest, "continue", false, "resume the agent's latest conversation")
+	f.BoolVar(&o.latest, "continue", false, "resume the agent's latest conversation of this terminal or directory")
 	f.StringVarP(&o.system, "system", "s", "", "use `PROMPT|FILE` as system prompt")
 	f.StringVar(&o.provider, "provider", "", "ask the provider `NAME`")
 	f.StringVar(&o.model, "model", "", "use the model `NAME`")
 	f.BoolVar(&o.stream, "stream", false, "write the answer piece by piece, as delta records")
+	f.BoolVar(&o.events, "events", false, "write the user and response records of a turn, too")
+	f.BoolVar(&o.noSave, "no-save", false, "store nothing of the conversation; receipts and audit are kept")
+	f.IntVar(&o.control, "control", 0, "take orders of the program that started this one from the descriptor `FD`")
+	f.Lookup("control").Hidden = true
 	f.BoolVar(&o.noTools, "no-tools", false, "offer no tools to the model")
 	f.BoolVar(&o.noProject, "no-project-file", false, "tell the model nothing of the project's own file (context.project_file)")
 	f.IntVar(&o.rounds, "max-tool-rounds", 0, "end the turn after `N` rounds of tool calls")
@@ -53,13 +61,20 @@ func filter() command.Command {
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			ctx, stop := context.WithCancelCause(ctx)
 			defer stop(nil)
-			r := &runner{call: c, stop: stop}
+			if o.noSave && (o.latest || o.conversation != "") {
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--no-save stores nothing, so it cannot continue a conversation")
+			}
+			r := newRunner(c, stop)
+			go r.signals()
+			go r.orders(o.control)
 			l, err := o.prepare(ctx, c, r)
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 			if err != nil {
 				return nil, err
 			}
-			r.loop = l
-			go r.signals()
+			r.ready(l)
 			defer recoverCalls(ctx, c)()
 			defer l.Close()
 			res, err := stage.Filter(ctx, c, stage.Stage{Text: textUser,
@@ -96,7 +111,7 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 	if err != nil {
 		return nil, err
 	}
-	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr)
+	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr).At(terminal.Session())
 	lo.Starter, lo.Emit = siblings, r.emit
 	if !o.noProject {
 		lo.Project = func() (loop.Project, error) {
@@ -105,6 +120,15 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 			return p, err
 		}
 	}
+	if o.control > 0 {
+		lo.Shown = r.shown
+	}
+	if lo.Ephemeral = o.noSave; !o.noSave {
+		lo.Turns, lo.Waiting = cfg.TurnsDir(), waiting(c)
+		lo.Stored = func() string { return signature(cfg.Memory.Path) }
+		lo.Seen = lo.Stored()
+	}
+	lo.Events = o.events
 	tools := make(chan error, 1)
 	go func() { tools <- o.tools(ctx, siblings, lo) }()
 	err = o.resume(ctx, siblings, lo, resumed*lo.Budget.Tokens)

@@ -145,7 +145,7 @@ func (o *options) resume(ctx context.Context, s *loop.Siblings, lo *loop.Options
 	case o.conversation != "":
 		which = append(which, "--conversation", o.conversation)
 	case o.latest:
-		which = append(which, "--latest")
+		which = append(append(which, "--latest"), s.Place()...)
 	default:
 		return nil
 	}

@@ -13,18 +13,32 @@ import (
 	"clawsh/lib/stage"
 )
 
-// runner runs one turn after the other and takes the signals.
+// runner runs one turn after the other, and ends them when it is told to.
 type runner struct {
 	call *command.Call
-	loop *loop.Loop
 	stop context.CancelCauseFunc
 	out  *stage.Writer
 	code int
+	seen *seen
 
 	mu        sync.Mutex
-	cancel    context.CancelCauseFunc // of the running turn; guarded by mu
-	cancelled bool                    // the running turn was told to end; guarded by mu
-	last      time.Time               // of the last signal; guarded by mu
+	loop      *loop.Loop                // nil while it is prepared; guarded by mu
+	message   string                    // the one that is being answered; guarded by mu
+	cancel    context.CancelCauseFunc   // of the running turn; guarded by mu
+	since     time.Time                 // when it was told to end; guarded by mu
+	cancelled bool                      // the running turn was told to end; guarded by mu
+	early     map[string]command.Signal // messages whose turns are to end before they begin; guarded by mu
+}
+
+func newRunner(c *command.Call, stop context.CancelCauseFunc) *runner {
+	return &runner{call: c, stop: stop, seen: newSeen(), early: map[string]command.Signal{}}
+}
+
+// ready takes the loop that turns are run with.
+func (r *runner) ready(l *loop.Loop) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loop = l
 }
 
 // outputGone wraps the failure of our own output: nobody reads the answer any more.
@@ -57,8 +71,8 @@ func (r *runner) handle(ctx context.Context, line record.Line, out *stage.Writer
 	r.out = out
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.running(cancel)
-	defer r.running(nil)
+	r.running(user.ID, cancel)
+	defer r.running("", nil)
 	final, err := r.loop.Turn(ctx, user)
 	if err != nil {
 		return stage.Fatal(err)
@@ -67,38 +81,49 @@ func (r *runner) handle(ctx context.Context, line record.Line, out *stage.Writer
 	return nil
 }
 
-func (r *runner) running(cancel context.CancelCauseFunc) {
+func (r *runner) running(message string, cancel context.CancelCauseFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.cancel, r.cancelled = cancel, false
+	r.message, r.cancel, r.cancelled = message, cancel, false
+	if sig, told := r.early[message]; told && cancel != nil {
+		r.end(sig)
+	}
 }
 
-// sameSignal is the time within which two signals are one: the terminal's, and the same one forwarded by clawsh.
-const sameSignal = 40 * time.Millisecond
+// patience is how long a cancelled turn may take to end before another SIGINT ends everything.
+const patience = time.Second
 
-// signals ends the running turn at the first signal; everything at a second one, at SIGTERM, or if no turn is running.
+// signals ends the running turn at the first SIGINT and everything at a later one, or if no turn is running. SIGTERM ends the turn and
+// then the program, however often it comes: a whole process group may be sent it, and whoever drives us passes it on.
 func (r *runner) signals() {
 	for s := range r.call.Signals {
-		r.signal(s)
+		r.mu.Lock()
+		if r.cancelled && s.Signal != syscall.SIGTERM {
+			if time.Since(r.since) > patience {
+				r.leave(s)
+			}
+		} else {
+			r.end(s)
+		}
+		r.mu.Unlock()
 	}
 }
 
-func (r *runner) signal(s command.Signal) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	again := time.Since(r.last) < sameSignal
-	r.last = time.Now()
-	if again {
-		return
-	}
-	if r.cancelled {
-		r.loop.Kill()
-	}
-	if r.cancel != nil {
+// end ends the running turn, and the program if there is none. The caller holds mu.
+func (r *runner) end(s command.Signal) {
+	if r.cancel != nil && !r.cancelled {
+		r.cancelled, r.since = true, time.Now()
 		r.cancel(s)
 	}
-	if r.cancel == nil || r.cancelled || s.Signal == syscall.SIGTERM {
+	if r.cancel == nil || s.Signal == syscall.SIGTERM {
 		r.stop(s)
 	}
-	r.cancelled = true
+}
+
+// leave ends everything at once. The caller holds mu.
+func (r *runner) leave(s command.Signal) {
+	if r.loop != nil {
+		r.loop.Kill()
+	}
+	r.stop(s)
 }

@@ -37,6 +37,7 @@ func (r archiveResult) WriteText(w io.Writer) error {
 type archiveOptions struct {
 	agent        string
 	latest, undo bool
+	place        memory.Place
 }
 
 func archive() command.Command {
@@ -48,6 +49,7 @@ func archive() command.Command {
 		Flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&o.latest, "latest", false, "the latest conversation of the agent")
 			f.StringVar(&o.agent, "agent", "", "with --latest: of the agent `ID`")
+			placeFlags(f, &o.place)
 			f.BoolVar(&o.undo, "undo", false, "take it back")
 		},
 		Access: clearing,
@@ -59,7 +61,7 @@ func archive() command.Command {
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {
 				id := ""
 				if o.latest {
-					id, err = s.Latest((&keeper{agent: o.agent}).name(cfg))
+					id, err = latestOf(s, (&keeper{agent: o.agent}).name(cfg), o.place)
 					if errors.Is(err, memory.ErrNotFound) {
 						return nil // the next message begins a new one already
 					}

@@ -48,6 +48,7 @@ type contextOptions struct {
 	agent, conversation string
 	latest              bool
 	limit, tokens       int
+	place               memory.Place
 }
 
 func contextCommand() command.Command {
@@ -62,6 +63,7 @@ is always there. Tokens are estimated: one for four ASCII bytes, one for two oth
 			f.StringVar(&o.conversation, "conversation", "", "the conversation `ID`, or its beginning")
 			f.BoolVar(&o.latest, "latest", false, "the latest conversation")
 			f.StringVar(&o.agent, "agent", "", "with --latest: of the agent `ID`")
+			placeFlags(f, &o.place)
 			f.IntVar(&o.limit, "limit", 0, "at most `N` messages, in whole turns, instead of limits.context_messages; 0: no limit")
 			f.IntVar(&o.tokens, "max-tokens", 0, "at most `N` estimated tokens, instead of context.max_tokens; 0: no limit")
 		},
@@ -95,7 +97,7 @@ func (o contextOptions) budget(c *command.Call, cfg *config.Config) conversation
 
 func (o contextOptions) load(s *memory.Store, b conversation.Budget, r *contextResult) (err error) {
 	if o.latest {
-		r.ConversationID, err = s.Latest(o.agent)
+		r.ConversationID, err = latestOf(s, o.agent, o.place)
 	} else {
 		r.ConversationID, err = s.Resolve(o.conversation)
 	}

@@ -18,6 +18,7 @@ import (
 type keeper struct {
 	call   *command.Call
 	agent  string
+	place  memory.Place
 	store  *memory.Store
 	mirror *memory.Mirror
 }
@@ -28,8 +29,11 @@ func filter() command.Command {
 		Filter:  true,
 		Summary: "persist records",
 		Example: `claw-llm <requests.jsonl | claw-gate | claw-exec | claw-receipt | claw-mem`,
-		Flags:   func(f *pflag.FlagSet) { f.StringVar(&k.agent, "agent", "", "persist for the agent `ID`") },
-		Access:  k.access,
+		Flags: func(f *pflag.FlagSet) {
+			f.StringVar(&k.agent, "agent", "", "persist for the agent `ID`")
+			placeFlags(f, &k.place)
+		},
+		Access: k.access,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -76,7 +80,7 @@ func (k *keeper) handle(_ context.Context, line record.Line, out *stage.Writer) 
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "memory.failed", "withhold secrets from %s record %s: %w", line.Kind(), line.ID(), err)
 	}
-	entry, isNew, err := k.store.Keep(stored, k.agent)
+	entry, isNew, err := k.store.Keep(stored, k.agent, k.place)
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "memory.failed", "persist %s record %s: %w", line.Kind(), line.ID(), err)
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/spf13/pflag"
+
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/conversation"
@@ -70,9 +72,11 @@ func ending(e memory.Entry) string {
 }
 
 func show() command.Command {
+	var place memory.Place
 	return command.Command{Name: "show", Envelope: "memory show", Args: "[ID]", Max: 1, Summary: "show a conversation, the latest if none is named, or one record",
 		Long:    "Of a conversation, the beginning of the id is enough, if no other starts like it. The id of a record, such as a call's, shows that alone.",
 		Example: "claw-mem show conv-019df3c2",
+		Flags:   func(f *pflag.FlagSet) { placeFlags(f, &place) },
 		Access:  looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			var r showResult
@@ -80,7 +84,7 @@ func show() command.Command {
 				id := ""
 				if len(c.Args) == 1 {
 					id = c.Args[0]
-				} else if id, err = s.Latest(""); err != nil {
+				} else if id, err = latestOf(s, "", place); err != nil {
 					return err
 				}
 				r.Conversation, r.Entries, err = s.Show(id)

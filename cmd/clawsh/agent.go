@@ -37,11 +37,7 @@ func agent() command.Command {
 				return nil, err
 			}
 			if o.message != "" {
-				message, err := o.input(c)
-				if err != nil {
-					return nil, err
-				}
-				return answer(ctx, c, &o, message)
+				return answer(ctx, c, &o)
 			}
 			return converse(ctx, c, &o)
 		}}
@@ -57,24 +53,31 @@ type repl struct {
 	session *session
 	channel *cli
 	last    record.Final
+
+	metadata record.Raw
 }
 
 func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Result, error) {
-	cfg, err := loadConfig(ctx, c)
+	var cfg *config.Config
+	err := c.Interruptible(ctx, func(ctx context.Context) (err error) {
+		cfg, err = o.load(ctx, c)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := o.checkPrices(c, cfg); err != nil {
-		return nil, err
-	}
 	interactive := stdinIsTerminal() && terminal.IsTerminal(os.Stdout)
+	interactive = interactive && !o.events && !c.JSON()
 	stream := !c.JSON() && (o.stream || interactive)
 	r := &repl{call: c, config: cfg, channel: newCLI(c, stream)}
+	r.channel.events = o.events
+	if r.metadata, err = o.userMetadata(); err != nil {
+		return nil, err
+	}
 	if r.session, err = startSession(ctx, c, cfg, r.channel, o.loopArgs(c, stream)); err != nil {
 		return nil, err
 	}
 	c.Event(command.EventChannelStarted, "channel", r.channel.Name())
-	go r.session.forwardSignals()
 	var in lineReader = &pipedLines{bufio.NewReaderSize(c.Stdin, maxPipedBytes)}
 	if interactive {
 		fmt.Fprintf(c.Stdout, "clawsh %s, %s. /help for commands, /exit to leave.\n", command.Version, modelName(cfg, o))
@@ -134,17 +137,22 @@ func (r *repl) run(ctx context.Context, in lineReader) error {
 // turn answers one message. A turn that failed is reported; the conversation goes on.
 func (r *repl) turn(message string) error {
 	r.channel.segment.Reset()
-	final, err := r.session.turn(message)
+	final, err := r.session.turn(message, r.metadata)
 	if err != nil {
 		return err
 	}
 	r.last = final
+	failure := r.session.turnError(final)
+	r.session.again()
+	if r.call.JSON() {
+		return r.call.Print(turnResult{final, false}, failure)
+	}
 	clean := r.call.Secrets.NewLineWriter(r.call.Stdout)
 	if err := (turnResult{final, r.channel.shown(final)}).WriteText(clean); err != nil {
 		return err
 	}
-	if err := turnError(final); err != nil && err.Error() != "" {
-		fmt.Fprintf(r.call.Stderr, "clawsh: %s\n", terminal.Sanitize(r.call.Secrets.Text(err.Error())))
+	if failure != nil {
+		r.call.Complain(failure)
 	}
 	return nil
 }

@@ -21,10 +21,12 @@ import (
 type askOptions struct {
 	message, conversation, system, provider, model, agent string
 	latest, noStdin, stream, noTools, noProject           bool
+	events, noSave                                        bool
+	metadata                                              []string
 	rounds                                                int
 	maxTokens                                             int64
 	maxCost                                               float64
-	timeout                                               time.Duration
+	timeout                                               seconds
 }
 
 func (o *askOptions) flags(f *pflag.FlagSet) {
@@ -33,13 +35,16 @@ func (o *askOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.provider, "provider", "", "ask the provider `NAME`")
 	f.StringVar(&o.model, "model", "", "use the model `NAME`")
 	f.StringVar(&o.agent, "agent", "", "be the agent `ID` (agents/ID/soul.md)")
-	f.BoolVarP(&o.latest, "continue", "c", false, "go on with the latest conversation")
-	f.StringVar(&o.conversation, "conversation", "", "go on with the conversation `ID`")
-	f.BoolVarP(&o.noStdin, "no-stdin", "n", false, "leave standard input alone")
+	f.BoolVarP(&o.latest, "continue", "c", false, "continue the latest conversation of this terminal or directory")
+	f.StringVar(&o.conversation, "conversation", "", "continue the conversation `ID`")
+	f.BoolVarP(&o.noStdin, "no-stdin", "n", false, "do not read standard input")
 	f.IntVar(&o.rounds, "max-tool-rounds", 0, "end the turn after `N` rounds of tool calls (0: no tools)")
 	f.Int64Var(&o.maxTokens, "max-tokens", 0, "end the turn once it has used `N` tokens; 0: no limit")
 	f.Float64Var(&o.maxCost, "max-cost", 0, "end the turn once it has cost `AMOUNT`, in the currency of the prices; 0: no limit")
-	f.DurationVar(&o.timeout, "timeout", 0, "end the turn after `DURATION`, such as 90s")
+	f.Var(&o.timeout, "timeout", "end the turn after `DURATION`, such as 90s or 5m")
+	f.StringArrayVar(&o.metadata, "metadata", nil, "add `KEY=VALUE` to the metadata of the request (repeatable)")
+	f.BoolVar(&o.events, "events", false, "write every record of the turn to standard output, as JSON lines")
+	f.BoolVar(&o.noSave, "no-save", false, "store nothing of the conversation; receipts and audit are kept")
 	f.BoolVar(&o.stream, "stream", false, "print the answer piece by piece (the default on a terminal)")
 	f.BoolVar(&o.noTools, "no-tools", false, "offer no tools to the model")
 	f.BoolVar(&o.noProject, "no-project-file", false, "tell the model nothing of the project's own file, such as AGENTS.md")
@@ -57,7 +62,8 @@ func (o *askOptions) loopArgs(c *command.Call, stream bool) []string {
 	for _, f := range []struct {
 		name string
 		on   bool
-	}{{"--continue", o.latest}, {"--stream", stream}, {"--no-tools", o.noTools}, {"--no-project-file", o.noProject}} {
+	}{{"--continue", o.latest}, {"--stream", stream}, {"--no-tools", o.noTools}, {"--no-project-file", o.noProject},
+		{"--events", o.events}, {"--no-save", o.noSave}} {
 		if f.on {
 			args = append(args, f.name)
 		}
@@ -72,7 +78,7 @@ func (o *askOptions) loopArgs(c *command.Call, stream bool) []string {
 		args = append(args, fmt.Sprintf("--max-cost=%g", o.maxCost))
 	}
 	if c.Changed("timeout") {
-		args = append(args, "--timeout="+o.timeout.String())
+		args = append(args, "--timeout="+time.Duration(o.timeout).String())
 	}
 	return args
 }
@@ -84,6 +90,18 @@ func (o *askOptions) check(c *command.Call) error {
 	}
 	if o.latest && o.conversation != "" {
 		return envelope.Errorf(envelope.ExitUsage, "usage", "-c and --conversation exclude each other")
+	}
+	if o.noSave && (o.latest || o.conversation != "") {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--no-save stores nothing, so it cannot continue a conversation")
+	}
+	if o.events && c.JSON() {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--events writes records: --output-format json and --jq are for an answer")
+	}
+	if _, err := o.userMetadata(); err != nil {
+		return err
+	}
+	if o.model == "" {
+		o.model = c.Getenv("CLAWSH_MODEL")
 	}
 	if o.rounds < 0 || o.timeout < 0 || o.maxTokens < 0 || !(o.maxCost >= 0) {
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--max-tool-rounds, --max-tokens, --max-cost and --timeout must not be negative")
@@ -118,16 +136,28 @@ func ask() command.Command {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "no message").
 					WithHint(`clawsh "message", clawsh agent for a conversation, clawsh --help for the rest`)
 			}
-			message, err := o.input(c)
-			if err != nil {
-				return nil, err
-			}
-			return answer(ctx, c, &o, message)
+			return answer(ctx, c, &o)
 		}}
 }
 
+// userMetadata is the object that --metadata describes, nil for none.
+func (o *askOptions) userMetadata() (record.Raw, error) {
+	if len(o.metadata) == 0 {
+		return nil, nil
+	}
+	object := map[string]string{}
+	for _, pair := range o.metadata {
+		key, value, ok := strings.Cut(pair, "=")
+		if _, twice := object[key]; !ok || key == "" || twice || !utf8.ValidString(pair) {
+			return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--metadata %q: want KEY=VALUE, each key once", terminal.Escape(pair))
+		}
+		object[key] = value
+	}
+	return record.Encode(object)
+}
+
 // input puts the message together.
-func (o *askOptions) input(c *command.Call) (string, error) {
+func (o *askOptions) input(ctx context.Context, c *command.Call) (string, error) {
 	parts := []string{o.message}
 	if len(c.Args) == 1 {
 		if o.message != "" {
@@ -139,7 +169,7 @@ func (o *askOptions) input(c *command.Call) (string, error) {
 		parts[0] = c.Args[0]
 	}
 	if !o.noStdin && !stdinIsTerminal() {
-		piped, err := readPiped(c.Stdin, c.Stderr)
+		piped, err := readPiped(ctx, c)
 		if err != nil {
 			return "", err
 		}
@@ -183,23 +213,31 @@ func misspelt(word string) error {
 }
 
 // answer runs one turn and prints its answer.
-func answer(ctx context.Context, c *command.Call, o *askOptions, message string) (command.Result, error) {
-	cfg, err := loadConfig(ctx, c)
+func answer(ctx context.Context, c *command.Call, o *askOptions) (command.Result, error) {
+	var message string
+	var cfg *config.Config
+	err := c.Interruptible(ctx, func(ctx context.Context) (err error) {
+		if message, err = o.input(ctx, c); err == nil {
+			cfg, err = o.load(ctx, c)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := o.checkPrices(c, cfg); err != nil {
-		return nil, err
-	}
-	stream := !c.JSON() && (o.stream || terminal.IsTerminal(os.Stdout))
+	stream := !c.JSON() && (o.stream || terminal.IsTerminal(os.Stdout) && !o.events)
 	ch := newCLI(c, stream)
+	ch.events = o.events
 	s, err := startSession(ctx, c, cfg, ch, o.loopArgs(c, stream))
 	if err != nil {
 		return nil, err
 	}
 	c.Event(command.EventChannelStarted, "channel", ch.Name())
-	go s.forwardSignals()
-	final, err := s.turn(message)
+	metadata, err := o.userMetadata()
+	if err != nil {
+		return nil, err
+	}
+	final, err := s.turn(message, metadata)
 	if err != nil {
 		s.stop()
 		return nil, err
@@ -207,11 +245,16 @@ func answer(ctx context.Context, c *command.Call, o *askOptions, message string)
 	if err := s.close(); err != nil {
 		return nil, err
 	}
-	err = turnError(final)
-	if code := int(s.ended.Load()); code != 0 && final.StopReason == record.StopCancelled {
-		err = &envelope.Error{Code: final.ErrorCode, Message: final.Error, Exit: code}
+	return turnResult{Final: final, shown: ch.shown(final)}, s.turnError(final)
+}
+
+// load loads the configuration and checks what the turn wants against it.
+func (o *askOptions) load(ctx context.Context, c *command.Call) (*config.Config, error) {
+	cfg, err := loadConfig(ctx, c)
+	if err == nil {
+		err = o.checkPrices(c, cfg)
 	}
-	return turnResult{Final: final, shown: ch.shown(final)}, err
+	return cfg, err
 }
 
 // loadConfig loads the configuration and insists on a home that init has made.

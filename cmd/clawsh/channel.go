@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -23,21 +25,24 @@ type Channel interface {
 	// Update shows what happens during a turn: deltas, tool calls and results.
 	Update(line record.Line) error
 	// Send shows the final record of a turn.
-	Send(conversationID string, final record.Final) error
+	Send(conversationID string, final []byte) error
 }
 
 // cli is the command-line channel: the answer goes to standard output, progress to standard error if that is a terminal.
 type cli struct {
 	out, progress io.Writer
+	records       io.Writer
+	withhold      func(raw []byte) ([]byte, error)
 	secrets       *secret.Redactor
 	draft         bool
 	segment       strings.Builder // what was streamed since the last tool call
 	open          bool            // the cursor is behind streamed text
-	started       map[string]time.Time
+	columns       func() int
+	events        bool // every record goes to standard output, as it is
 }
 
 func newCLI(c *command.Call, draft bool) *cli {
-	ch := &cli{out: c.Stdout, secrets: c.Secrets, draft: draft, started: map[string]time.Time{}}
+	ch := &cli{out: c.Stdout, records: c.Stdout, withhold: c.Withhold, secrets: c.Secrets, draft: draft, columns: func() int { return terminal.Width(os.Stderr) }}
 	if terminal.IsTerminal(os.Stdout) {
 		ch.out = terminal.NewSanitizer(c.Stdout)
 	}
@@ -55,34 +60,42 @@ func (c *cli) SupportsDraftUpdates() bool { return c.draft }
 
 // Update implements Channel.
 func (c *cli) Update(line record.Line) error {
+	if c.events {
+		if err := c.event(line.Bytes()); err != nil {
+			return err
+		}
+	}
 	switch line.Kind() {
 	case record.KindDelta:
 		return c.delta(line.Text("text"))
 	case record.KindToolCall:
-		c.newline()
 		c.segment.Reset()
-		c.started[line.ID()] = time.Now()
 		args, _ := line.Field("args")
-		c.tell("· %s %s", line.Text("tool"), short(c.secrets.Text(string(args))))
+		c.tell("· %s %s", line.Text("tool"), c.secrets.Text(string(args)))
 	case record.KindSummary:
 		c.tell("· a summary now stands for the old turns of this conversation")
 	case record.KindToolResult:
-		mark := "✓"
-		if line.Text("status") != record.StatusAllowed {
-			mark = "✗"
-		}
-		c.tell("%s %s %s %s", mark, line.Text("tool"), time.Since(c.started[line.ID()]).Round(time.Millisecond), short(c.secrets.Text(line.Text("error"))))
+		c.result(line)
 	}
 	return nil
 }
 
 func (c *cli) delta(text string) error {
-	if !c.draft || text == "" {
+	if !c.draft || text == "" || c.events {
 		return nil
 	}
 	c.segment.WriteString(text)
 	c.open = !strings.HasSuffix(text, "\n")
 	_, err := io.WriteString(c.out, text)
+	return err
+}
+
+// event writes a record of the turn.
+func (c *cli) event(raw []byte) error {
+	clean, err := c.withhold(raw)
+	if err == nil {
+		_, err = c.records.Write(append(bytes.Clone(clean), '\n'))
+	}
 	return err
 }
 
@@ -96,26 +109,40 @@ func (c *cli) newline() error {
 	return err
 }
 
-// tell prints a line of progress for people.
-func (c *cli) tell(format string, args ...any) {
-	if c.progress != nil {
-		fmt.Fprintln(c.progress, terminal.Escape(c.secrets.Text(strings.TrimSpace(fmt.Sprintf(format, args...)))))
+// result tells what became of a call, and how long its tool ran: not how long a person took to allow it.
+func (c *cli) result(line record.Line) {
+	mark := "✓"
+	if line.Text("status") != record.StatusAllowed {
+		mark = "✗"
 	}
+	var meta record.ResultMeta
+	if raw, ok := line.Field("metadata"); ok {
+		record.DecodeOpen(raw, &meta)
+	}
+	c.tell("%s %s %s %s", mark, line.Text("tool"), time.Duration(meta.DurationMS)*time.Millisecond, c.secrets.Text(line.Text("error")))
 }
 
-func short(s string) string {
-	const most = 120
-	r := []rune(s)
-	if len(r) > most {
-		return string(r[:most]) + "…"
+// tell prints a line of progress for people, never into a question that is open: claw-gate holds the terminal while it asks, and
+// claw-loop lets it ask only once the call has been told of here.
+func (c *cli) tell(format string, args ...any) {
+	if c.progress == nil {
+		return
 	}
-	return s
+	text := terminal.Escape(c.secrets.Text(strings.TrimSpace(fmt.Sprintf(format, args...))))
+	defer terminal.Hold(context.Background())()
+	c.newline()
+	fmt.Fprintln(c.progress, terminal.Fit(text, c.columns()-1))
 }
 
 // Send implements Channel: it ends what was streamed. What was not is printed by the command's result.
-func (c *cli) Send(string, record.Final) error { return c.newline() }
+func (c *cli) Send(_ string, raw []byte) error {
+	if c.events {
+		return c.event(raw)
+	}
+	return c.newline()
+}
 
 // shown tells whether the answer has been streamed already.
 func (c *cli) shown(f record.Final) bool {
-	return c.draft && f.Content != "" && c.segment.String() == f.Content
+	return c.events || c.draft && f.Content != "" && c.segment.String() == f.Content
 }

@@ -9,7 +9,9 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/loop"
 	"clawsh/lib/process"
+	"clawsh/lib/terminal"
 )
 
 // handOver is a command that belongs to a stage: clawsh becomes that stage. Only claw-llm gets the provider keys, and
@@ -39,18 +41,55 @@ func ofMemory(name, sub, args, summary string) command.Command {
 	return c
 }
 
-// reset puts the latest conversation away, or the one that is named.
+// reset archives the conversation that -c would continue here, or the one that is named.
 func reset(name string) command.Command {
-	latest := ofMemory(name, "archive --latest", "[CONVERSATION_ID]", "put the latest conversation away, so that the next message begins a new one")
-	named := ofMemory(name, "archive", "", "")
-	c := latest
+	c := ofMemory(name, "archive --latest", "[CONVERSATION_ID]", "archive the conversation that -c continues here, so that the next message begins a new one")
 	c.Run = func(ctx context.Context, call *command.Call) (command.Result, error) {
-		if slices.ContainsFunc(call.Raw, func(a string) bool { return strings.HasPrefix(a, "conv-") }) {
-			return named.Run(ctx, call)
+		if named(call.Raw) {
+			return ofMemory(name, "archive", "", "").Run(ctx, call)
 		}
-		return latest.Run(ctx, call)
+		return here(ctx, call, name, "archive --latest")
 	}
 	return c
+}
+
+// sessionShow shows the conversation that -c would continue here, or the one that is named.
+func sessionShow() command.Command {
+	const name = "session show"
+	c := ofMemory(name, "show", "[CONVERSATION_ID]", "show a conversation; if none is named, the one that -c continues here")
+	plain := c.Run
+	c.Run = func(ctx context.Context, call *command.Call) (command.Result, error) {
+		if named(call.Raw) {
+			return plain(ctx, call)
+		}
+		return here(ctx, call, name, "show")
+	}
+	return c
+}
+
+// here hands over to claw-mem, saying on which terminal and in which workspace.
+func here(ctx context.Context, call *command.Call, name, sub string) (command.Result, error) {
+	if p, err := config.Locate(flagValue(call.Raw, "--config"), call.Getenv); err == nil {
+		if cfg, err := config.Load(p); err == nil {
+			call.Raw = append(loop.PlaceFlags(cfg, terminal.Session()), call.Raw...)
+		}
+	}
+	return ofMemory(name, sub, "", "").Run(ctx, call)
+}
+
+// named tells whether arguments that are handed over unparsed have one that is no flag, nor the value of one.
+func named(args []string) bool {
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "--":
+			return i+1 < len(args)
+		case slices.Contains([]string{"--config", "--output-format", "--jq", "--agent", "--directory", "--terminal"}, a):
+			i++
+		case !strings.HasPrefix(a, "-"):
+			return true
+		}
+	}
+	return false
 }
 
 // secretNames are the variables that hold keys; a configuration that cannot be read names none, and the stage says why.

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"fmt"
+	"context"
 	"io"
 	"os"
 	"time"
 	"unicode/utf8"
 
+	"clawsh/lib/command"
 	"clawsh/lib/envelope"
 	"clawsh/lib/terminal"
 )
@@ -20,16 +21,27 @@ const quietStdin = 2 * time.Second
 func stdinIsTerminal() bool { return terminal.IsTerminal(os.Stdin) }
 
 // readPiped reads standard input to its end. A silent one is waited for, but not without telling.
-func readPiped(in io.Reader, stderr io.Writer) (string, error) {
+func readPiped(ctx context.Context, c *command.Call) (string, error) {
 	told := time.AfterFunc(quietStdin, func() {
-		fmt.Fprintln(stderr, "clawsh: waiting for standard input to end (-n leaves it alone)")
+		c.Tell("stdin_waited_for", "waiting for standard input to end (-n does not read it)")
 	})
-	b, err := io.ReadAll(io.LimitReader(in, maxPipedBytes+1))
-	told.Stop()
+	defer told.Stop()
+	var b []byte
+	var err error
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		b, err = io.ReadAll(io.LimitReader(c.Stdin, maxPipedBytes+1))
+	}()
+	select {
+	case <-read:
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 	switch {
 	case err != nil:
 		return "", envelope.Errorf(envelope.ExitError, "input.unreadable", "read standard input: %w", err).
-			WithHint("-n leaves standard input alone")
+			WithHint("-n does not read standard input")
 	case len(b) > maxPipedBytes:
 		return "", envelope.Errorf(envelope.ExitError, "input.too_large", "standard input is longer than %d bytes", maxPipedBytes).
 			WithHint("send a part of it: head -c, tail -n, grep")

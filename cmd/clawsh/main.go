@@ -33,7 +33,7 @@ func commands() []command.Command {
 		handOver("memory check", "claw-mem", "check", "", "check the memory for damage"),
 		handOver("memory backup", "claw-mem", "backup", "FILE", "copy the memory to a file, while it is in use"),
 		ofMemory("session list", "list", "", "list conversations"),
-		ofMemory("session show", "show", "[CONVERSATION_ID]", "show a conversation, the latest if none is named"),
+		sessionShow(),
 		ofMemory("session export", "export", "[CONVERSATION_ID]", "write conversations as records"),
 		ofMemory("session delete", "delete", "CONVERSATION_ID... --yes", "forget conversations for good"),
 		reset("session reset"), reset("reset"),

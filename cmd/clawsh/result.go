@@ -32,6 +32,14 @@ func (t turnResult) WriteText(w io.Writer) error {
 	return err
 }
 
+// turnError is turnError, with the exit code of the signal that ended the turn.
+func (s *session) turnError(f record.Final) error {
+	if sig := s.signalled(); sig != nil && f.StopReason == record.StopCancelled {
+		return interrupted(*sig)
+	}
+	return turnError(f)
+}
+
 // turnError says why a turn ends with an exit code other than 0.
 func turnError(f record.Final) error {
 	code := loop.ExitCode(f)

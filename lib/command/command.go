@@ -106,7 +106,10 @@ type Call struct {
 	// Raw holds everything behind the command's name, for HandOver commands.
 	Raw []string
 
-	loaded *loaded
+	loaded   *loaded
+	jsonLog  bool
+	complain func(error)
+	print    func(w io.Writer, res Result, err error) error
 }
 
 // Global are the flags that every command has.

@@ -40,7 +40,7 @@ func (c *Call) Event(event string, attrs ...any) {
 // debug, info, warn or error, by default warn for text, which people read, and info for JSON, which they collect.
 func newLogger(app string, w io.Writer, getenv func(string) string, secrets *secret.Redactor) *slog.Logger {
 	w = redacted{w, secrets}
-	json := strings.EqualFold(getenv("CLAWSH_LOG"), "json")
+	json := jsonLog(getenv)
 	level := slog.LevelWarn
 	if json {
 		level = slog.LevelInfo
@@ -55,6 +55,9 @@ func newLogger(app string, w io.Writer, getenv func(string) string, secrets *sec
 	}
 	return slog.New(slog.NewTextHandler(prefixed{w, app + ": "}, &slog.HandlerOptions{Level: level, ReplaceAttr: plain}))
 }
+
+// jsonLog tells whether everything on standard error is to be JSON.
+func jsonLog(getenv func(string) string) bool { return strings.EqualFold(getenv("CLAWSH_LOG"), "json") }
 
 // plain leaves out the time, which is of no use on a terminal.
 func plain(groups []string, a slog.Attr) slog.Attr {

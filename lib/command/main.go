@@ -174,10 +174,29 @@ func (p *program) complain(err error) {
 	if e.Message == "" || errors.As(err, &ended) {
 		return // said already, or known to whoever sent the signal
 	}
+	if jsonLog(p.getenv) {
+		newLogger(p.Name, p.stderr, p.getenv, p.secrets).Error(e.Message, "event", "failed", "code", e.Code, "hint", e.Hint)
+		return
+	}
 	fmt.Fprintf(p.stderr, "%s: error: %s\n", p.Name, terminal.Sanitize(p.secrets.Text(e.Message)))
 	if e.Hint != "" {
 		fmt.Fprintf(p.stderr, "%s: hint: %s\n", p.Name, terminal.Sanitize(p.secrets.Text(e.Hint)))
 	}
+}
+
+// Print prints one of several answers, each as a command's only one is printed.
+func (c *Call) Print(res Result, err error) error { return c.print(c.Stdout, res, err) }
+
+// Complain tells people about a failure on standard error, as the failure of a program is told.
+func (c *Call) Complain(err error) { c.complain(err) }
+
+// Tell tells people something on standard error that is no failure; with CLAWSH_LOG=json it is an event.
+func (c *Call) Tell(event, text string, attrs ...any) {
+	if c.jsonLog {
+		c.Log.Warn(text, append([]any{"event", event}, attrs...)...)
+		return
+	}
+	fmt.Fprintf(c.Stderr, "%s: %s\n", c.App, terminal.Sanitize(c.Secrets.Text(text)))
 }
 
 // Exit returns an error that ends the program with the code and prints nothing: everything has been said.

@@ -154,9 +154,10 @@ func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args [
 	if !c.HandOver && (len(args) < c.Min || c.Max >= 0 && len(args) > c.Max) {
 		return nil, p.argumentError(c, args)
 	}
-	ctx, signals := watchSignals(ctx, c.OwnSignals)
+	ctx, signals := watchSignals(ctx, c.OwnSignals, p.getenv("CLAWSH_DRIVEN") != "")
 	call := &Call{App: p.Name, Args: args, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Getenv: p.getenv,
-		Environ: p.secrets.Environ(p.environ), Secrets: p.secrets, Log: newLogger(p.Name, p.stderr, p.getenv, p.secrets), Signals: signals, Changed: cmd.Flags().Changed, Global: p.global}
+		Environ: p.secrets.Environ(p.environ), Secrets: p.secrets, Log: newLogger(p.Name, p.stderr, p.getenv, p.secrets), Signals: signals, Changed: cmd.Flags().Changed, Global: p.global,
+		jsonLog: jsonLog(p.getenv), complain: p.complain, print: p.print}
 	if c.HandOver {
 		call.Raw = args
 	}

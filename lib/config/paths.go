@@ -110,6 +110,9 @@ func Estop(home string) (engaged bool, why string) {
 	return true, fmt.Sprintf("%s cannot be examined: %v", path, err)
 }
 
+// TurnsDir is where the locks lie by which a conversation has one turn at a time.
+func (c *Config) TurnsDir() string { return filepath.Join(c.Home, "turns") }
+
 // AgentDir is the directory of an agent. An id is lower-case letters, digits, _ and -.
 func (c *Config) AgentDir(id string) (string, error) {
 	if !isAgent(id) {

@@ -65,7 +65,7 @@ func (t *turn) compact(ctx context.Context) error {
 // reload takes the turns before this one from the memory, with those that others have added and without those that were deleted.
 // What began behind this one is left for later.
 func (t *turn) reload(ctx context.Context) error {
-	if t.Reload == nil {
+	if t.Reload == nil || t.Ephemeral {
 		return nil
 	}
 	if err := t.mem.sync(ctx); err != nil {
@@ -118,7 +118,7 @@ func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID st
 	if err != nil {
 		return s, err
 	}
-	if err := errors.Join(l.mem.put(line), l.mem.sync(ctx)); err != nil {
+	if err := l.keep(ctx, line); err != nil {
 		return s, fmt.Errorf("store the summary: %w", err)
 	}
 	l.history.Summary, l.history.Turns, l.LeftOut = s.Content, l.history.Turns[len(old):], 0
@@ -158,12 +158,20 @@ func (l *Loop) wasted(ctx context.Context, s *record.Summary, last *record.Respo
 	line, err := record.Encode(record.Response{V: record.Version, Kind: record.KindResponse, ID: record.NewID("resp-"), ConversationID: s.ConversationID,
 		TurnID: s.TurnID, TS: record.Now(), RequestID: last.RequestID, FinishReason: last.FinishReason, Provider: s.Provider, Model: s.Model, ToolCalls: []record.CallPart{}, Usage: s.Usage})
 	if err == nil {
-		err = errors.Join(l.mem.put(line), l.mem.sync(context.WithoutCancel(ctx)))
+		err = l.keep(context.WithoutCancel(ctx), line)
 	}
 	if err != nil {
 		l.Warn("usage_not_stored", "conversation_id", s.ConversationID, "error", err.Error())
 	}
 	return cause
+}
+
+// keep makes a record durable, if anything is kept.
+func (l *Loop) keep(ctx context.Context, line []byte) error {
+	if l.Ephemeral {
+		return nil
+	}
+	return errors.Join(l.mem.put(line), l.mem.sync(ctx))
 }
 
 const unchanged = "nothing has changed: try again, or another model"

@@ -55,6 +55,19 @@ type Options struct {
 	// in a turn: others may have gone on with it, and a summary must not stand for what it did not see. Without it, there are
 	// no others.
 	Reload func(ctx context.Context, conversationID string) (stored conversation.Conversation, leftOut int, err error)
+	// Turns is the directory of the locks by which a conversation has one turn at a time, whichever processes run them; empty means that
+	// nobody else can. Waiting is told that another process's turn is waited for.
+	Turns   string
+	Waiting func(conversationID string, pid int, since string)
+	// Stored changes whenever the memory does; Seen is what it was before Conversation was read.
+	Stored func() string
+	Seen   string
+	// Events asks for the user and response records, too.
+	Events bool
+	// Ephemeral keeps nothing of the conversation: claw-mem is not started.
+	Ephemeral bool
+	// Shown waits until people have seen a tool call, before a question about it is asked; without it nobody sees it before.
+	Shown func(ctx context.Context, callID string) error
 	// Budget bounds what is sent of the conversation.
 	Budget conversation.Budget
 	// CompactAt is the size in estimated tokens from which on old turns are summarised before a turn; zero means never.
@@ -110,7 +123,7 @@ func (l *Loop) Warm(ctx context.Context) error {
 		}
 		l.set(func() { l.llm = p })
 	}
-	if l.mem == nil {
+	if l.mem == nil && !l.Ephemeral {
 		p, err := l.start(ctx, "claw-mem", func() ([]process.Spec, error) { return one(l.Starter.Memory(l.Agent)) })
 		if err != nil {
 			return err

@@ -185,14 +185,17 @@ func (p *peer) cancel() {
 	}
 }
 
-// stop ends the conversation after all input has been handled.
-func (p *peer) stop() {
+// stop ends the conversation after all input has been handled, and tells whether all stages ended without being killed.
+func (p *peer) stop() (whole bool) {
 	p.closeInput()
 	for range p.lines {
 	}
+	whole = true
 	for _, s := range p.stages {
 		s.Stop(stopGrace)
+		whole = whole && !s.Killed()
 	}
+	return whole
 }
 
 // kill ends the stages at once.

@@ -22,11 +22,26 @@ type Siblings struct {
 	config  *config.Config
 	environ []string
 	stderr  *os.File
+	session string
 }
 
 // NewSiblings returns a Starter for the given configuration. environ is the environment to choose from.
 func NewSiblings(cfg *config.Config, environ []string, stderr *os.File) *Siblings {
 	return &Siblings{config: cfg, environ: environ, stderr: stderr}
+}
+
+// At says on which terminal's session conversations are held (terminal.Session).
+func (s *Siblings) At(session string) *Siblings {
+	s.session = session
+	return s
+}
+
+// Place are the flags that tell claw-mem where a conversation is held.
+func (s *Siblings) Place() []string { return PlaceFlags(s.config, s.session) }
+
+// PlaceFlags are the flags that tell claw-mem where a conversation is held: in the workspace, and on which terminal.
+func PlaceFlags(cfg *config.Config, session string) []string {
+	return []string{"--directory=" + cfg.WorkspaceDir, "--terminal=" + session}
 }
 
 // Spec is the command of one sibling, with the configuration handed on and secrets held back.
@@ -62,7 +77,7 @@ func (s *Siblings) LLM() (process.Spec, error) { return s.WithSecrets("claw-llm"
 
 // Memory implements Starter.
 func (s *Siblings) Memory(agent string) (process.Spec, error) {
-	return s.Spec("claw-mem", "--agent", agent)
+	return s.Spec("claw-mem", append([]string{"--agent", agent}, s.Place()...)...)
 }
 
 // Tools implements Starter.

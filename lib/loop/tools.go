@@ -22,6 +22,14 @@ func (t *turn) runTools(ctx context.Context, calls []record.Line) error {
 		}
 		waiting[c.ID()] = true
 	}
+	for _, c := range calls {
+		if t.Shown == nil {
+			break
+		}
+		if err := t.Shown(ctx, c.ID()); err != nil {
+			return err
+		}
+	}
 	go t.feed(t.chain, calls)
 	for len(waiting) > 0 {
 		line, err := next(ctx, t.chain)
@@ -67,7 +75,7 @@ func (t *turn) result(line record.Line, waiting map[string]bool) error {
 		return fmt.Errorf("read a tool result: %w", err)
 	}
 	t.note(r)
-	return errors.Join(t.mem.put(line.Bytes()), t.Emit(line.Bytes()))
+	return errors.Join(t.store(line.Bytes()), t.Emit(line.Bytes()))
 }
 
 // note adds a result to the conversation and to the final record.

@@ -1,24 +1,31 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"clawsh/lib/conversation"
 	"clawsh/lib/envelope"
+	"clawsh/lib/process"
 	"clawsh/lib/record"
 )
 
 // turn is the state of one turn.
 type turn struct {
 	*Loop
-	other bool // it goes on with another conversation than the turn before
-	id    string
-	final record.Final
-	spent spending
+	other bool            // it continues another conversation than the turn before
+	held  bool            // the conversation is ours
+	said  strings.Builder // what was streamed of the response that is being written
+
+	metadata record.Raw // the user's
+	id       string
+	final    record.Final
+	spent    spending
 	// project is the part of the system prompt that the workspace has a say in.
 	project string
 }
@@ -37,7 +44,13 @@ func (l *Loop) Turn(ctx context.Context, user record.User) (record.Final, error)
 		work, cancel = context.WithTimeoutCause(ctx, l.Timeout, ErrTimeout)
 		defer cancel()
 	}
-	if err := t.run(work, user); err != nil {
+	release, waited, err := t.hold(work)
+	if err == nil {
+		defer release()
+		t.held, t.other = true, t.other || waited || t.changed()
+		err = t.run(work, user)
+	}
+	if err != nil {
 		t.fail(work, err)
 	}
 	return t.finish(ctx)
@@ -60,8 +73,13 @@ func (l *Loop) begin(user *record.User) *turn {
 	}
 	user.V, user.Kind, user.ConversationID, user.Agent = record.Version, record.KindUser, l.ConversationID, l.Agent
 	user.TS = record.Now()
-	return &turn{Loop: l, id: user.TurnID, other: other, final: record.Final{V: record.Version, Kind: record.KindFinal, ID: record.NewID("final-"),
+	return &turn{Loop: l, metadata: user.Metadata, id: user.TurnID, other: other, final: record.Final{V: record.Version, Kind: record.KindFinal, ID: record.NewID("final-"),
 		ConversationID: l.ConversationID, TurnID: user.TurnID, Agent: l.Agent, Denials: []record.Denial{}, Receipts: []string{}}}
+}
+
+// changed tells whether others may have added to a stored conversation since it was read.
+func (t *turn) changed() bool {
+	return t.Stored != nil && len(t.history.Turns) > 0 && t.Stored() != t.Seen
 }
 
 // run is the loop itself: ask, run tools, ask again.
@@ -69,7 +87,7 @@ func (t *turn) run(ctx context.Context, user record.User) error {
 	if err := t.Warm(ctx); err != nil {
 		return err
 	}
-	if err := t.persist(user); err != nil {
+	if err := t.begun(user); err != nil {
 		return err
 	}
 	t.readProject()
@@ -116,11 +134,31 @@ func (t *turn) say(m record.Message) {
 	}
 }
 
+// begun keeps the user's record, and passes it on if that was asked for.
+func (t *turn) begun(user record.User) error {
+	line, err := record.Encode(user)
+	if err == nil {
+		err = t.store(line)
+	}
+	if err == nil && t.Events {
+		err = t.Emit(line)
+	}
+	return err
+}
+
 // persist sends a record to claw-mem without waiting.
 func (t *turn) persist(v any) error {
 	line, err := record.Encode(v)
 	if err != nil {
 		return err
+	}
+	return t.store(line)
+}
+
+// store sends what is already a line.
+func (t *turn) store(line []byte) error {
+	if t.Ephemeral {
+		return nil
 	}
 	return t.mem.put(line)
 }
@@ -128,7 +166,7 @@ func (t *turn) persist(v any) error {
 // ask sends the request and returns the response with its tool_call lines.
 func (t *turn) ask(ctx context.Context) (*record.Response, []record.Line, error) {
 	req := &record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"), ConversationID: t.ConversationID,
-		TurnID: t.id, TS: record.Now(), Provider: t.Provider, Model: t.Model, SystemPrompt: t.SystemPrompt + t.project, Messages: t.history.Choose(t.Budget).Messages(),
+		TurnID: t.id, TS: record.Now(), Metadata: t.metadata, Provider: t.Provider, Model: t.Model, SystemPrompt: t.SystemPrompt + t.project, Messages: t.history.Choose(t.Budget).Messages(),
 		Tools: t.Tools, Temperature: t.Temperature, Stream: t.Stream}
 	line, err := record.Encode(req)
 	if err != nil {
@@ -147,6 +185,7 @@ func (t *turn) ask(ctx context.Context) (*record.Response, []record.Line, error)
 // answer reads what claw-llm says about a request: deltas, then a response and its tool calls, or an error.
 func (t *turn) answer(ctx context.Context, req *record.Request) (*record.Response, []record.Line, error) {
 	id := req.ID
+	t.said.Reset()
 	var resp *record.Response
 	var calls []record.Line
 	for resp == nil || len(calls) < len(resp.ToolCalls) {
@@ -156,6 +195,7 @@ func (t *turn) answer(ctx context.Context, req *record.Request) (*record.Respons
 		}
 		switch {
 		case line.Kind() == record.KindDelta && line.Text("request_id") == id:
+			t.said.WriteString(line.Text("text"))
 			err = t.Emit(line.Bytes())
 		case line.Kind() == record.KindResponse && line.Text("request_id") == id:
 			resp, err = t.response(req, line)
@@ -177,12 +217,18 @@ func (t *turn) response(req *record.Request, line record.Line) (*record.Response
 		return nil, fmt.Errorf("read the response of claw-llm: %w", err)
 	}
 	t.spend(req, &r)
+	t.said.Reset()
 	t.final.Provider, t.final.Model, t.final.FinishReason = r.Provider, r.Model, r.FinishReason
-	return &r, t.mem.put(line.Bytes())
+	if t.Events {
+		if err := t.Emit(line.Bytes()); err != nil {
+			return nil, err
+		}
+	}
+	return &r, t.store(line.Bytes())
 }
 
-// signalGrace is how long a stage that has ended is taken for one that was interrupted.
-const signalGrace = 100 * time.Millisecond
+// errTerminated ends a turn of which a stage was told to end by somebody else, as when a whole process group is.
+var errTerminated = errors.New("terminated")
 
 // next waits for the next line of a conversation.
 func next(ctx context.Context, p *peer) (record.Line, error) {
@@ -202,15 +248,11 @@ func next(ctx context.Context, p *peer) (record.Line, error) {
 		}
 	default:
 	}
-	// Ctrl-C on a terminal reaches every program at once: the stage may have heard of it first
-	heard := time.NewTimer(signalGrace)
-	defer heard.Stop()
-	select {
-	case <-ctx.Done():
-		return record.Line{}, context.Cause(ctx)
-	case <-heard.C:
-		return record.Line{}, p.gone(fmt.Errorf("%s ended", p.name))
+	gone := p.gone(fmt.Errorf("%s ended", p.name))
+	if slices.ContainsFunc(p.stages, (*process.Stage).Terminated) {
+		return record.Line{}, errTerminated
 	}
+	return record.Line{}, gone
 }
 
 // reported is the error that an error record tells of, with the exit code of what ends by it.
@@ -234,38 +276,55 @@ func (t *turn) fail(ctx context.Context, err error) {
 	switch {
 	case errors.As(err, &stage):
 		t.final.StopReason, t.final.ErrorCode = record.StopStageError, "stage.died"
-	case errors.Is(err, ErrTimeout):
-		t.final.StopReason, t.final.ErrorCode = record.StopTimeout, "limit.timeout"
+	case errors.Is(err, errBusy):
+		t.final.StopReason = record.StopTimeout
+	case errors.Is(err, ErrTimeout), errors.Is(context.Cause(ctx), ErrTimeout):
+		t.final.StopReason, t.final.ErrorCode, t.final.Hint = record.StopTimeout, "limit.timeout", "raise limits.turn_timeout_s, or --timeout for one turn"
 		t.final.Error = fmt.Sprintf("no final answer within %s", t.Timeout.Round(time.Millisecond))
-	case ctx.Err() != nil, e.Code == "provider.cancelled":
-		t.final.StopReason, t.final.ErrorCode, t.final.CancelObserved = record.StopCancelled, "cancelled", true
+	case ctx.Err() != nil, errors.Is(err, errTerminated), e.Code == "provider.cancelled":
+		t.final.StopReason, t.final.ErrorCode, t.final.Hint = record.StopCancelled, "cancelled", ""
+		t.final.Error = cmp.Or(context.Cause(ctx), errTerminated).Error()
 	case strings.HasPrefix(e.Code, "provider."):
 		t.final.StopReason = record.StopProviderError
 	default:
 		t.final.StopReason = record.StopStageError
 	}
-	t.abandon()
+	t.keepSaid()
+	ended := t.abandon()
+	t.final.CancelObserved = ended && (t.final.StopReason == record.StopCancelled || t.final.StopReason == record.StopTimeout)
 }
 
-// abandon ends claw-llm and the tool chain; results of calls that were in flight are kept.
-func (t *turn) abandon() {
+// keepSaid makes what was streamed of a response that did not come to its end the answer, as far as it goes.
+func (t *turn) keepSaid() {
+	if t.said.Len() == 0 {
+		return
+	}
+	t.final.Content = t.said.String()
+	t.say(record.Message{Role: "assistant", Content: t.final.Content})
+}
+
+// abandon ends claw-llm and the tool chain; results of calls that were in flight are kept. It tells whether all of them ended by
+// themselves.
+func (t *turn) abandon() bool {
+	ended := true
 	if t.llm != nil && t.final.StopReason != record.StopProviderError {
 		t.llm.cancel()
-		t.llm.stop()
+		ended = t.llm.stop() && ended
 		t.set(func() { t.llm = nil })
 	}
 	if t.chain != nil {
 		t.chain.cancel()
 		t.collect(t.chain)
-		t.chain.stop()
+		ended = t.chain.stop() && ended
 		t.set(func() { t.chain = nil })
 	}
+	return ended
 }
 
 // finish persists the final, waits until everything is durable, and emits it.
 func (t *turn) finish(ctx context.Context) (record.Final, error) {
 	t.final.TS = record.Now()
-	if err := t.persistFinal(context.WithoutCancel(ctx)); err != nil && t.final.StopReason != record.StopStageError {
+	if err := t.persistFinal(context.WithoutCancel(ctx)); t.held && err != nil && t.final.StopReason != record.StopStageError {
 		e := envelope.From(err)
 		t.final.StopReason, t.final.Error, t.final.ErrorCode = record.StopStageError, "the turn is not persisted: "+e.Message,
 			"memory.not_persisted"
@@ -273,6 +332,9 @@ func (t *turn) finish(ctx context.Context) (record.Final, error) {
 	if t.mem != nil && t.mem.broken() {
 		t.mem.stop()
 		t.set(func() { t.mem = nil })
+	}
+	if t.Stored != nil {
+		t.Seen = t.Stored()
 	}
 	return t.final, t.emitRecord(t.final)
 }
@@ -286,6 +348,9 @@ func (t *turn) emitRecord(v any) error {
 }
 
 func (t *turn) persistFinal(ctx context.Context) error {
+	if t.Ephemeral || !t.held {
+		return nil
+	}
 	if t.mem == nil {
 		return errors.New("claw-mem is not running")
 	}

@@ -20,7 +20,7 @@ func TestStreamWithoutTurnsComesAgain(t *testing.T) {
 	}
 	for _, again := range []bool{false, true} {
 		for _, line := range stream {
-			if _, stored, err := s.Keep(line, ""); err != nil || stored == again {
+			if _, stored, err := s.Keep(line, "", Place{}); err != nil || stored == again {
 				t.Errorf("%s, again %v: stored %v, %v", line.ID(), again, stored, err)
 			}
 		}
@@ -38,7 +38,7 @@ func TestStreamWithoutTurnsComesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range stream {
-		if _, stored, err := other.Keep(line, ""); err != nil || stored {
+		if _, stored, err := other.Keep(line, "", Place{}); err != nil || stored {
 			t.Errorf("%s behind its export: stored %v, %v", line.ID(), stored, err)
 		}
 	}

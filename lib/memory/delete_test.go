@@ -50,7 +50,7 @@ func TestDeleteLeavesNoByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, _, err := s.Keep(line, "")
+		e, _, err := s.Keep(line, "", Place{})
 		if err == nil {
 			err = m.Put(&e, DefaultAgent)
 		}

@@ -62,6 +62,8 @@ type Conversation struct {
 	Entries   int    `json:"entries"`
 	// ArchivedAt is when the conversation was put away, empty if it was not.
 	ArchivedAt string `json:"archived_at,omitzero"`
+	// Directory is the workspace in which it was last continued, empty if that is not known.
+	Directory string `json:"directory,omitzero"`
 }
 
 // Entry is one stored record. Kind is that of the record; Role is user, assistant or tool. Content is what Search

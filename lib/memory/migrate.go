@@ -7,7 +7,7 @@ import (
 )
 
 // steps are what each version adds to the one before it; the first is on nothing.
-func steps() []string { return []string{version1, version2 + indexes} }
+func steps() []string { return []string{version1, version2 + indexes, version3} }
 
 // migrate brings the file to the current version, from any earlier one or from nothing, in one transaction. Several
 // processes may do so at once: one does, the others wait and find it done. A crash leaves the file as it was; a blank one
@@ -33,10 +33,14 @@ func migrate(conn *sqlite3.Conn) error {
 	})
 }
 
-// overVersion1 lets a reader, who may change nothing, see a file of version 1 as one of version 2. Temporary views come
+// over lets a reader, who may change nothing, see a file of an earlier version as one of the current version. Temporary views come
 // before tables of their names. When somebody migrates the file meanwhile, the column of * comes before the one behind it.
-func overVersion1() string {
+func over(version int) string {
+	const place = `NULL AS directory, NULL AS terminal FROM main.conversations;`
+	if version == 2 {
+		return `CREATE TEMP VIEW conversations AS SELECT *, ` + place
+	}
 	return `
-CREATE TEMP VIEW conversations AS SELECT *, NULL AS archived_at FROM main.conversations;
+CREATE TEMP VIEW conversations AS SELECT *, NULL AS archived_at, ` + place + `
 CREATE TEMP VIEW entries AS SELECT *, ` + used("input_tokens") + ` AS input_tokens, ` + used("output_tokens") + ` AS output_tokens FROM main.entries;`
 }

@@ -102,7 +102,7 @@ func TestVersion1IsMigratedByAWriterAndReadByAReader(t *testing.T) {
 		t.Errorf("usage of the old file: %s", before)
 	}
 	w := openAtPath(t, path)
-	if n := versionOf(t, path); n != 2 {
+	if n := versionOf(t, path); n != schemaVersion {
 		t.Fatalf("a writer left version %d", n)
 	}
 	if now := inside(t, r); now != before {

@@ -157,8 +157,8 @@ func (s *Store) prepareToRead(version int) error {
 	switch version {
 	case 0:
 		return notFound("run clawsh init", "the file is empty")
-	case 1:
-		return s.conn.Exec(overVersion1())
+	case 1, 2:
+		return s.conn.Exec(over(version))
 	}
 	return nil
 }

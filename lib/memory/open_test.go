@@ -77,7 +77,7 @@ func TestOpenRefuses(t *testing.T) {
 	fifo := path("fifo")
 	syscall.Mkfifo(fifo, 0o600)
 	newer := openAtPath(t, path("newer"))
-	if err := newer.conn.Exec("PRAGMA user_version=3"); err != nil {
+	if err := newer.conn.Exec("PRAGMA user_version=99"); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

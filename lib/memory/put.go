@@ -17,31 +17,34 @@ import (
 // record without conversation_id goes to Unfiled; one without turn_id joins its conversation's last turn, or begins one
 // if it is a user message; one without an id gets one, and is stored each time.
 func (s *Store) Put(line record.Line, agent string) error {
-	_, _, err := s.Keep(line, agent)
+	_, _, err := s.Keep(line, agent, Place{})
 	return err
 }
 
-// Keep is Put. It returns the entry as it is stored, and whether it was stored now and not before.
-func (s *Store) Keep(line record.Line, agent string) (Entry, bool, error) {
+// Keep is Put. It returns the entry as it is stored, and whether it was stored now and not before. A user's message takes its
+// conversation to the place, unless that has no directory.
+func (s *Store) Keep(line record.Line, agent string, at Place) (Entry, bool, error) {
 	e, own, err := entryOf(line)
 	if err != nil {
 		return e, false, fmt.Errorf("store %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stored, err := s.put(&e, cmp.Or(agent, own, DefaultAgent))
+	stored, err := s.put(&e, cmp.Or(agent, own, DefaultAgent), at)
 	if err != nil {
 		return e, false, fmt.Errorf("store %s record %q in %s: %w", e.Kind, e.ID, s.path, err)
 	}
 	return e, stored, nil
 }
 
-func (s *Store) put(e *Entry, agent string) (stored bool, err error) {
+func (s *Store) put(e *Entry, agent string, at Place) (stored bool, err error) {
 	if err := s.registerFTS(); err != nil {
 		return false, err
 	}
 	err = transaction(s.conn, func() error {
-		stored, err = s.add(e, agent)
+		if stored, err = s.add(e, agent); err == nil && stored && e.Kind == record.KindUser {
+			err = s.move(e.ConversationID, at)
+		}
 		return err
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // applicationID is "claw" in the file's header; schemaVersion is its user_version.
 const (
 	applicationID = 0x636c6177
-	schemaVersion = 2
+	schemaVersion = 3
 )
 
 // version1 is the schema as it was first used. An entry's id is the order of arrival, which is what "newest first" means
@@ -112,7 +112,12 @@ CREATE VIEW usage AS
     e.input_tokens, e.output_tokens
   FROM entries e JOIN conversations c ON c.id = e.conversation_id WHERE e.input_tokens IS NOT NULL;`
 
-// dropAll undoes both versions.
+// version3 adds where a conversation was last continued: the workspace, and the session on a terminal, ” without one. NULL is not known.
+const version3 = `
+ALTER TABLE conversations ADD COLUMN directory TEXT;
+ALTER TABLE conversations ADD COLUMN terminal TEXT;`
+
+// dropAll undoes all versions.
 const dropAll = `
 DROP VIEW conversation_list;
 DROP VIEW turns;

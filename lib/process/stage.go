@@ -22,6 +22,7 @@ type Spec struct {
 	Stdin  *os.File // passed as it is, and stays the caller's to close; nil for a pipe
 	Stdout *os.File // likewise
 	Stderr *os.File // likewise; nil throws away what the stage writes there
+	Extra  *os.File // likewise, as descriptor 3; nil for none
 }
 
 // Stage is a running coprocess. It stays in our session and process group, so that it can ask questions on the terminal
@@ -45,6 +46,9 @@ func Start(ctx context.Context, spec Spec) (*Stage, error) {
 	}
 	if spec.Stderr != nil {
 		cmd.Stderr = spec.Stderr
+	}
+	if spec.Extra != nil {
+		cmd.ExtraFiles = []*os.File{spec.Extra}
 	}
 	s := &Stage{name: spec.Name, cmd: cmd, exited: make(chan struct{})}
 	var theirs []*os.File
@@ -131,6 +135,42 @@ func (s *Stage) Signal(sig os.Signal) {
 	default:
 		s.cmd.Process.Signal(sig)
 	}
+}
+
+// Terminated tells whether the stage has ended because it was asked to with SIGINT or SIGTERM.
+func (s *Stage) Terminated() bool {
+	select {
+	case <-s.exited:
+	default:
+		return false
+	}
+	var exit *exec.ExitError
+	if !errors.As(s.err, &exit) {
+		return false
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		if s.endedBy() == sig || exit.ExitCode() == 128+int(sig) {
+			return true
+		}
+	}
+	return false
+}
+
+// Killed tells whether the stage has ended by SIGKILL, so that it could not say what became of its work.
+func (s *Stage) Killed() bool {
+	<-s.exited
+	return s.endedBy() == syscall.SIGKILL
+}
+
+// endedBy is the signal that ended a stage, 0 for none.
+func (s *Stage) endedBy() syscall.Signal {
+	var exit *exec.ExitError
+	if errors.As(s.err, &exit) {
+		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			return ws.Signal()
+		}
+	}
+	return 0
 }
 
 // Describe says in words how the stage ended, or that it runs.

@@ -24,3 +24,12 @@ func realPaths(int) (paths []string, dev uint64) {
 	dev = uint64(uint32(info.Eproc.Tdev))
 	return []string{fmt.Sprintf("/dev/ttys%03d", unix.Minor(dev))}, dev
 }
+
+// started is when a process began, or "" if it is gone.
+func started(pid int) string {
+	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", info.Proc.P_starttime.Sec, info.Proc.P_starttime.Usec)
+}

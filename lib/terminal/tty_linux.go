@@ -1,7 +1,10 @@
 package terminal
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,4 +27,18 @@ func realPaths(fd int) (paths []string, dev uint64) {
 	minor := unix.Minor(dev)
 	return []string{fmt.Sprintf("/dev/pts/%d", minor), fmt.Sprintf("/dev/tty%d", minor),
 		fmt.Sprintf("/dev/char/%d:%d", unix.Major(dev), minor)}, dev
+}
+
+// started is when a process began, in the kernel's ticks (proc_pid_stat(5)), or "" if it is gone.
+func started(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	const behindName = 19 // fields from the state to the start
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(fields) <= behindName {
+		return ""
+	}
+	return fields[behindName]
 }

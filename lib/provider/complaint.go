@@ -50,7 +50,7 @@ func title(page []byte) string {
 }
 
 // maxNesting bounds how deep errors stand in errors.
-const maxNesting = 4
+const maxNesting = 6
 
 func (a *attempt) complaintOf(raw record.Raw) complaint { return a.nested(raw, maxNesting) }
 

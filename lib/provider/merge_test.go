@@ -1,0 +1,143 @@
+package provider
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"clawsh/lib/config"
+	"clawsh/lib/record"
+)
+
+func TestMerge(t *testing.T) {
+	for name, c := range map[string]struct{ in, want string }{
+		"texts":            {`{"a":"x"} {"a":"y"}`, `{"a":"xy"}`},
+		"set once":         {`{"type":"t","id":"1"} {"type":"t","id":"1"}`, `{"type":"t","id":"1"}`},
+		"null changes not": {`{"a":"x"} {"a":null}`, `{"a":"x"}`},
+		"null, then":       {`{"a":null} {"a":[1]}`, `{"a":[1]}`},
+		"numbers":          {`{"a":12345678901234567890} {"a":0.10}`, `{"a":0.10}`},
+		"objects":          {`{"a":{"b":"x"}} {"a":{"b":"y","c":1}}`, `{"a":{"b":"xy","c":1}}`},
+		"by index":         {`{"a":[{"index":1,"t":"x"}]} {"a":[{"index":0,"t":"o"}]} {"a":[{"index":1,"t":"y"}]}`, `{"a":[{"index":1,"t":"xy"},{"index":0,"t":"o"}]}`},
+		"appended":         {`{"a":[{"n":1}]} {"a":[{"n":2}]}`, `{"a":[{"n":1},{"n":2}]}`},
+		"a signature":      {`{"thought_signature":"s"} {"thought_signature":"s"}`, `{"thought_signature":"s"}`},
+		"order":            {`{"z":1} {"a":1} {"z":2}`, `{"z":2,"a":1}`},
+		"text among parts": {`{"content":[{"type":"text","text":"a"}]} {"content":"b"}`, `{"content":[{"type":"text","text":"ab"}]}`},
+		"another type":     {`{"a":"x"} {"a":{"b":1}}`, `{"a":{"b":1}}`},
+	} {
+		var all tree
+		for _, piece := range strings.Split(c.in, " ") {
+			if err := all.merge("", record.Raw(piece)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if got, err := all.value(); err != nil || string(got) != c.want {
+			t.Errorf("%s: %s, want %s (%v)", name, got, c.want, err)
+		}
+	}
+}
+
+func TestThinker(t *testing.T) {
+	for in, want := range map[string][2]string{
+		"<think>a</think>b": {"b", "a"}, "  <think>\na\n</think>\n\n b": {"b", "\na\n"}, "plain": {"plain", ""}, "<thin": {"<thin", ""}, "<thinking>x</thinking>y": {"y", "x"},
+		"a <think>b</think>": {"a <think>b</think>", ""}, "<think>never": {"", "never"}, "<think>a</think><think>b</think>c": {"c", "ab"}, "<think></think>": {"", ""}, " \n": {" \n", ""},
+		"<b>x": {"<b>x", ""}, "<think>a</thi</think>b": {"b", "a</thi"},
+	} {
+		for _, size := range []int{1, 2, 3, 100} {
+			var k thinker
+			out := ""
+			for rest := in; rest != ""; {
+				n := min(size, len(rest))
+				out, rest = out+k.next(rest[:n]), rest[n:]
+			}
+			out += k.rest()
+			if out != want[0] || k.thought.String() != want[1] {
+				t.Errorf("%q in pieces of %d: %q, %q", in, size, out, k.thought.String())
+			}
+		}
+	}
+}
+
+func quiet() *attempt {
+	e := &endpoint{name: "web", base: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, getenv: func(string) string { return "" }}
+	return &attempt{chat: &chat{endpoint: e, maxBytes: 64 << 10}, keys: keys{}.with("K", testKey)}
+}
+
+// FuzzStream: whatever a server streams, the answer is a response that a record can carry, what is passed on is its text, and
+// what goes back is accepted where messages are built.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte(streamed))
+	f.Add([]byte(piece(`"index":0,"id":7,"function":{"name":"f","arguments":{"a":[1e400]}},"x":{"y":"z"}`) + stops))
+	f.Add([]byte(delta(`"content":[{"type":"thinking","thinking":[{"text":"hm"}]}],"reasoning_details":[{"index":0,"text":"a"}]`) + delta(`"content":"<think>x"`) + "event: error\ndata: no\n\n"))
+	f.Add([]byte(`data: [{"error":{"message":"` + testKey + `"}}]` + "\n\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a := quiet()
+		var passed strings.Builder
+		a.onDelta = func(s string) error { passed.WriteString(s); return nil }
+		resp, err := a.stream(t.Context(), t.Context(), strings.NewReader(string(b)))
+		if err != nil {
+			if strings.Contains(fmt.Sprintf("%v %+v", err, err), testKey) {
+				t.Fatalf("the key: %v", err)
+			}
+			return
+		}
+		if passed.String() != resp.FinalText {
+			t.Fatalf("passed on %q of %q", passed.String(), resp.FinalText)
+		}
+		resp.V, resp.Kind, resp.ID = 1, record.KindResponse, "resp-1"
+		line, err := record.Encode(resp)
+		if err == nil {
+			_, err = record.Parse(line)
+		}
+		if err != nil || strings.Contains(string(line), testKey) {
+			t.Fatalf("%v: %s", err, line)
+		}
+		seen := map[string]bool{}
+		for _, c := range resp.ToolCalls {
+			if c.ProviderCallID == "" || seen[c.ProviderCallID] {
+				t.Fatalf("ids: %+v", resp.ToolCalls)
+			}
+			seen[c.ProviderCallID] = true
+		}
+		if o := resp.Original; o != nil {
+			if _, ok := replay(record.Message{Role: "assistant", Content: resp.FinalText, ToolCalls: resp.ToolCalls, Original: o}, nil); !ok {
+				t.Fatalf("does not go back: %s", o.Message)
+			}
+		}
+	})
+}
+
+// FuzzComplaint: whatever stands in the body of an error, what is said of it is one short printable line without the key.
+func FuzzComplaint(f *testing.F) {
+	for _, s := range []string{`{"error":{"message":"m","code":429}}`, `[{"error":{"status":"X"}}]`, `{"detail":[{"loc":["body",1],"msg":"m"}]}`, "<html><title>x</title>", "plain", `{"message":"a: {\"error\":\"b\"}"}`, "\xef\xbb\xbf{}", testKey} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a := quiet()
+		for _, status := range []int{0, 400, 404, 429, 500} {
+			e := a.explain(status, a.complaint(b))
+			if len(e.Message) > 4*maxQuoteBytes || printable(e.Message) != strings.Join(strings.Fields(e.Message), " ") || strings.Contains(e.Message+e.Hint, testKey) {
+				t.Fatalf("%q: %q", b, e.Message)
+			}
+		}
+	})
+}
+
+func TestConfiguredFields(t *testing.T) {
+	p := made(t, config.Provider{Kind: "openai-compatible", BaseURL: "http://127.0.0.1:1/v1?a=b", Query: map[string]string{"c": "d e"}, Body: map[string]any{"temperature": int64(1), "x": []any{"y"}}}, Options{})
+	c := p.(*chat)
+	if got := c.url("/models"); got != "http://127.0.0.1:1/v1/models?a=b&c=d+e" {
+		t.Error(got)
+	}
+	warm := 0.5
+	body, err := c.question(&record.Request{Temperature: &warm})
+	if err != nil || !strings.Contains(string(body), `"temperature":1,`) || !strings.HasSuffix(string(body), `,"x":["y"]}`) {
+		t.Errorf("%s, %v", body, err)
+	}
+	far := config.Provider{Kind: "openai-compatible", BaseURL: "http://far.example/v1", HeadersEnv: map[string]string{"api-key": "K"}}
+	cfg := config.Default(t.TempDir())
+	cfg.Providers["far"] = far
+	if _, err := New(cfg, "far", Options{Getenv: func(string) string { return testKey }}); code(err) != CodeConfig {
+		t.Errorf("a secret header would cross the network readable: %v", err)
+	}
+}

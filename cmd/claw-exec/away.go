@@ -43,7 +43,7 @@ func startBroker(c *command.Call, cfg *config.Config, homes string) (*client, er
 	if c.Global.Config != "" {
 		args = append(args, "--config", c.Global.Config)
 	}
-	env := append(process.Environment(c.Environ), cfg.WorkspaceEnv()...)
+	env := append(process.Environment(c.Environ, config.PathEnv(cfg, nil)...), cfg.WorkspaceEnv()...)
 	if err := process.StartHelper(append([]string{"claw-exec"}, args...), env, theirs); err != nil {
 		ours.Close()
 		return nil, fmt.Errorf("start the broker: %w", err)

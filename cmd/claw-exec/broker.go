@@ -110,7 +110,7 @@ func (b *brokerState) answer(ctx context.Context, a ask, files []*os.File) answe
 		return b.fetch(ctx, a)
 	case a.Tool == "memory_search":
 		t, _ := tool.Lookup(a.Tool)
-		r := tool.Run(ctx, t, a.Args, &tool.Env{Config: b.config, SelfEnv: process.Environment(b.call.Environ), Log: b.call.Log, Secrets: b.call.Secrets, ConversationID: a.ConversationID})
+		r := tool.Run(ctx, t, a.Args, &tool.Env{Config: b.config, SelfEnv: process.Environment(b.call.Environ, config.PathEnv(b.config, nil)...), Log: b.call.Log, Secrets: b.call.Secrets, ConversationID: a.ConversationID})
 		return answer{Result: &r}
 	}
 	return answer{Error: "the broker was asked for something that it does not do"}

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"clawsh/lib/command"
+	"clawsh/lib/config"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
 	"clawsh/lib/tool"
@@ -45,7 +46,7 @@ func (b *brokerState) fetch(ctx context.Context, a ask) answer {
 		argv = append(argv, "--config", b.call.Global.Config)
 	}
 	var out bytes.Buffer
-	code, err := process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: "/", Env: process.Environment(b.call.Environ), Stdin: bytes.NewReader(a.Args),
+	code, err := process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: "/", Env: process.Environment(b.call.Environ, config.PathEnv(b.config, nil)...), Stdin: bytes.NewReader(a.Args),
 		Stdout: &limited{&out, maxFetch}, Stderr: os.Stderr})
 	if err != nil {
 		return answer{Error: err.Error()}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,12 +24,9 @@ func handOver(name, stage, sub, args, summary string) command.Command {
 			if err != nil {
 				return nil, fmt.Errorf("find %s: %w", stage, err)
 			}
-			var secrets []string
-			if stage == "claw-llm" || stage == "claw-loop" {
-				secrets = secretNames(c)
-			}
+			extras := handed(c, stage == "claw-llm" || stage == "claw-loop")
 			argv := slices.Concat([]string{stage}, strings.Fields(sub), c.Raw)
-			err = syscall.Exec(path, argv, process.Environment(c.Environ, secrets...))
+			err = syscall.Exec(path, argv, process.Environment(c.Environ, extras...))
 			return nil, fmt.Errorf("start %s: %w", stage, err)
 		}}
 }
@@ -69,7 +67,7 @@ func sessionShow() command.Command {
 
 // here hands over to claw-mem, saying on which terminal and in which workspace.
 func here(ctx context.Context, call *command.Call, name, sub string) (command.Result, error) {
-	if p, err := config.Locate(flagValue(call.Raw, "--config"), call.Getenv); err == nil {
+	if p, err := located(call); err == nil {
 		if cfg, err := config.Load(p); err == nil {
 			call.Raw = append(loop.PlaceFlags(cfg, terminal.Session()), call.Raw...)
 		}
@@ -83,7 +81,7 @@ func named(args []string) bool {
 		switch a := args[i]; {
 		case a == "--":
 			return i+1 < len(args)
-		case slices.Contains([]string{"--config", "--output-format", "--jq", "--agent", "--directory", "--terminal"}, a):
+		case slices.Contains([]string{"--config", "-C", "--workspace", "--output-format", "--jq", "--agent", "--directory", "--terminal"}, a):
 			i++
 		case !strings.HasPrefix(a, "-"):
 			return true
@@ -92,17 +90,26 @@ func named(args []string) bool {
 	return false
 }
 
-// secretNames are the variables that hold keys; a configuration that cannot be read names none, and the stage says why.
-func secretNames(c *command.Call) []string {
+// located says where the configuration is and which workspace is named, by flags that are handed over unparsed.
+func located(c *command.Call) (config.Paths, error) {
 	p, err := config.Locate(flagValue(c.Raw, "--config"), c.Getenv)
+	p.Workspace = cmp.Or(flagValue(c.Raw, "--workspace"), flagValue(c.Raw, "-C"))
+	return p, err
+}
+
+// handed are the variables that a stage gets beside the usual ones: those that paths of the configuration name, and those that
+// hold keys, if it needs them. Of a configuration that cannot be read the stage says why.
+func handed(c *command.Call, secrets bool) []string {
+	p, err := located(c)
 	if err != nil {
 		return nil
 	}
 	cfg, err := config.Load(p)
-	if err != nil {
-		return nil
+	names := config.PathEnv(cfg, err)
+	if secrets && err == nil {
+		names = append(names, cfg.SecretEnv()...)
 	}
-	return cfg.SecretEnv()
+	return names
 }
 
 // flagValue finds the value of a flag in arguments that are handed over unparsed.

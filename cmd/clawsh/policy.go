@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"clawsh/lib/command"
+	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
@@ -69,7 +70,7 @@ func askStage(ctx context.Context, c *command.Call, w io.Writer, argv ...string)
 	if c.Global.Workspace != "" {
 		args = append(args, "--workspace", c.Global.Workspace)
 	}
-	code, err := process.RunTree(ctx, process.TreeSpec{Argv: args, Env: process.Environment(c.Environ), Stdout: w, Stderr: c.Stderr})
+	code, err := process.RunTree(ctx, process.TreeSpec{Argv: args, Env: process.Environment(c.Environ, config.PathEnv(c.Config())...), Stdout: w, Stderr: c.Stderr})
 	if err != nil {
 		return fmt.Errorf("run %s: %w", argv[0], err)
 	}

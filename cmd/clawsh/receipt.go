@@ -39,7 +39,7 @@ func withContent(ctx context.Context, c *command.Call) (code int, err error) {
 		return 0, fmt.Errorf("make a pipe: %w", err)
 	}
 	defer read.Close()
-	env := process.Environment(c.Environ)
+	env := process.Environment(c.Environ, handed(c, false)...)
 	mem, err := startStage(ctx, process.Spec{Name: "claw-mem", Args: append([]string{"export"}, export...), Env: env, Stdout: write, Stderr: os.Stderr})
 	write.Close()
 	if err != nil {

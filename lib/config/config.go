@@ -36,7 +36,8 @@ type Config struct {
 	Usage           Usage
 	Context         Context
 
-	found bool
+	found     bool
+	variables []string // that its paths name
 }
 
 // Security is what the gate decides by.

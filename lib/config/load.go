@@ -89,6 +89,7 @@ func load(data []byte, found bool, p Paths) (*Config, error) {
 		problems.sort()
 		return nil, problems
 	}
+	c.variables = problems.variables
 	c.Workspace = p.workspace(c, f.Workspace)
 	if c.WorkspaceDir = c.Workspace.Dir; c.Workspace.Err != nil {
 		c.WorkspaceDir = ""

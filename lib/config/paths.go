@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"clawsh/lib/envelope"
@@ -60,6 +61,34 @@ func CheckHome(home string) error {
 			info.Mode().Perm()).WithHint("chmod go-w %s", home)
 	}
 	return nil
+}
+
+// variablesOf are the environment variables that a path names, but for those that every program of ours gets.
+func variablesOf(path string) []string {
+	var names []string
+	os.Expand(path, func(name string) string {
+		if name != "CLAWSH_HOME" && name != "HOME" && isVariable(name) {
+			names = append(names, name)
+		}
+		return ""
+	})
+	return names
+}
+
+// PathEnv returns the names of the environment variables that paths of the configuration name: other programs of ours need them
+// to read it. A provider's key is none of them.
+func PathEnv(c *Config, err error) []string {
+	var names, keys []string
+	var problems *Problems
+	switch {
+	case c != nil:
+		names, keys = c.variables, c.SecretEnv()
+	case errors.As(err, &problems):
+		names = problems.variables
+	}
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(keys, n) })
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // expand resolves ~ and variables in a path and makes it absolute, relative to the home directory of the user never to the

@@ -22,6 +22,8 @@ type Problem struct {
 type Problems struct {
 	File string
 	List []Problem
+	// variables are what the paths of the file name.
+	variables []string
 }
 
 // Error lists all problems, a line each.

@@ -180,6 +180,7 @@ func similarity(a, b string) float64 {
 
 // path expands a path, or notes why it cannot.
 func (v *validator) path(key, value string) string {
+	v.problems.variables = append(v.problems.variables, variablesOf(value)...)
 	out, err := v.paths.expand(value)
 	if err != nil {
 		v.problem(key, "%s: %v", quote(key, value), err)
@@ -291,6 +292,11 @@ func (v *validator) providers(c *Config) {
 // kind checks what is special to the kinds of provider.
 func (v *validator) kind(key, name string, p Provider, c *Config) {
 	switch p.Kind {
+	case "mock":
+		if strings.HasPrefix(p.Fixture, "~") || strings.Contains(p.Fixture, "$") {
+			p.Fixture = v.path(key+".fixture", p.Fixture)
+			c.Providers[name] = p
+		}
 	case "openai-compatible":
 		v.baseURL(key+".base_url", p.BaseURL)
 	case "reliable":

@@ -92,7 +92,9 @@ func TestProjectFileRefused(t *testing.T) {
 		"fifo":      func(p string, _ *config.Config) error { return syscall.Mkfifo(p, 0o600) },
 		"binary":    func(p string, _ *config.Config) error { return os.WriteFile(p, []byte("a\x00b"), 0o600) },
 		"not UTF-8": func(p string, _ *config.Config) error { return os.WriteFile(p, []byte("\xff\xfe"), 0o600) },
-		"huge":      func(p string, _ *config.Config) error { return os.WriteFile(p, bytes.Repeat([]byte("a"), maxProjectRead+1), 0o600) },
+		"huge": func(p string, _ *config.Config) error {
+			return os.WriteFile(p, bytes.Repeat([]byte("a"), maxProjectRead+1), 0o600)
+		},
 		"forbidden": func(p string, c *config.Config) error {
 			c.Security.ForbiddenPaths = []string{p}
 			return os.WriteFile(p, nil, 0o600)

@@ -60,7 +60,7 @@ func (s *Siblings) spec(name string, secrets, args []string) (process.Spec, erro
 		return process.Spec{}, fmt.Errorf("find %s: %w", name, err)
 	}
 	held := s.config.SecretEnv()
-	env := slices.DeleteFunc(process.Environment(s.environ, secrets...), func(e string) bool {
+	env := slices.DeleteFunc(process.Environment(s.environ, slices.Concat(secrets, config.PathEnv(s.config, nil))...), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
 		return name == "CLAWSH_HOME" || name == "CLAWSH_CONFIG" || name == config.EnvWorkspace || name == config.EnvWorkspaceID || slices.Contains(held, name) && !slices.Contains(secrets, name)
 	})

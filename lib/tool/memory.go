@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"clawsh/lib/config"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
 )
@@ -128,7 +129,7 @@ func searchMemory(ctx context.Context, a *searchArgs, env *Env) ([]memoryHit, er
 	}
 	out := &limitedBuffer{limit: 4 << 20}
 	code, err := process.RunTree(ctx, process.TreeSpec{
-		Argv: a.argv(path), Dir: "/", Env: process.Environment(env.SelfEnv), Stdout: out})
+		Argv: a.argv(path), Dir: "/", Env: process.Environment(env.SelfEnv, config.PathEnv(env.Config, nil)...), Stdout: out})
 	if err != nil {
 		return nil, err
 	}

@@ -113,6 +113,7 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 	}
 	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr).At(terminal.Session())
 	lo.Starter, lo.Emit = siblings, r.emit
+	lo.Facts = facts(cfg, lo.MaxToolRounds, !o.noTools && lo.MaxToolRounds > 0)
 	if !o.noProject {
 		lo.Project = func() (loop.Project, error) {
 			p, err := loop.ReadProject(cfg)

@@ -113,6 +113,10 @@ func TestDefaultsAndTemplateAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	fromTemplate.found = false
+	if fromTemplate.Limits.MaxToolRounds != 25 || fromNothing.Limits.MaxToolRounds != 5 { // the one that differs
+		t.Errorf("max_tool_rounds %d in the template, %d without", fromTemplate.Limits.MaxToolRounds, fromNothing.Limits.MaxToolRounds)
+	}
+	fromTemplate.Limits.MaxToolRounds = fromNothing.Limits.MaxToolRounds
 	if !reflect.DeepEqual(fromTemplate, fromNothing) {
 		t.Errorf("template %+v\nnothing %+v", fromTemplate, fromNothing)
 	}

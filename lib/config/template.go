@@ -68,7 +68,7 @@ file_bytes = 268435456                   # of each file that is written
 tmp_bytes = 67108864                     # of /tmp
 
 [limits]
-max_tool_rounds = 5                      # rounds of tool calls in a turn
+max_tool_rounds = 25                     # rounds of tool calls in a turn; without this key 5
 max_response_bytes = 1048576             # of a model or a web server
 max_output_bytes = 65536                 # of a tool, as the model gets it; the middle is cut out of longer ones
 max_file_bytes = 1048576                 # of a file that is read or written

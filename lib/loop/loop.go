@@ -27,6 +27,8 @@ import (
 type Options struct {
 	// Agent is the agent's id; SystemPrompt its identity.
 	Agent, SystemPrompt string
+	// Facts tells what a model has to know of where it works; it stands behind the prompt.
+	Facts func(now time.Time) string
 	// Project reads what stands behind it about the project, for each turn anew.
 	Project func() (Project, error)
 	// Provider and Model override the configured ones.
@@ -112,6 +114,13 @@ func New(o Options) *Loop {
 		l.Warn = func(string, ...any) {}
 	}
 	return l
+}
+
+func (l *Loop) facts() string {
+	if l.Facts == nil {
+		return ""
+	}
+	return l.Facts(time.Now())
 }
 
 // Warm starts claw-llm and claw-mem, if they are not running, while the caller still prepares the turn.

@@ -26,6 +26,7 @@ type turn struct {
 	id       string
 	final    record.Final
 	spent    spending
+	last     bool // the rounds are spent, and the answer is asked for without tools
 	// project is the part of the system prompt that the workspace has a say in.
 	project string
 }
@@ -115,7 +116,11 @@ func (t *turn) run(ctx context.Context, user record.User) error {
 			t.answered(resp)
 			return nil
 		}
-		if t.exhausted() || t.limited() {
+		if t.exhausted() {
+			t.refuse(resp.ToolCalls)
+			return t.conclude(ctx)
+		}
+		if t.limited() {
 			t.refuse(resp.ToolCalls)
 			return nil
 		}
@@ -166,8 +171,11 @@ func (t *turn) store(line []byte) error {
 // ask sends the request and returns the response with its tool_call lines.
 func (t *turn) ask(ctx context.Context) (*record.Response, []record.Line, error) {
 	req := &record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"), ConversationID: t.ConversationID,
-		TurnID: t.id, TS: record.Now(), Metadata: t.metadata, Provider: t.Provider, Model: t.Model, SystemPrompt: t.SystemPrompt + t.project, Messages: t.history.Choose(t.Budget).Messages(),
-		Tools: t.Tools, Temperature: t.Temperature, Stream: t.Stream}
+		TurnID: t.id, TS: record.Now(), Metadata: t.metadata, Provider: t.Provider, Model: t.Model, SystemPrompt: t.SystemPrompt + t.facts() + t.project,
+		Messages: t.roundsLeft(t.history.Choose(t.Budget).Messages()), Tools: t.Tools, Temperature: t.Temperature, Stream: t.Stream}
+	if t.last {
+		req.Tools = nil
+	}
 	line, err := record.Encode(req)
 	if err != nil {
 		return nil, nil, err

@@ -31,13 +31,13 @@ func (listTool) Name() string { return "file_list" }
 
 // Description implements Tool.
 func (listTool) Description() string {
-	return "List files of the workspace: size in bytes and name, directories end in /."
+	return "List a directory: bytes and name; directories end in /."
 }
 
 // Parameters implements Tool.
 func (listTool) Parameters() record.Raw {
 	return record.Raw(`{"type":"object","properties":{"path":{"type":"string","description":"default: ."},"recursive":{"type":"boolean"},` +
-		`"max_entries":{"type":"integer","minimum":1,"maximum":1000}},"additionalProperties":false}`)
+		`"max_entries":{"type":"integer","description":"default 200, at most 1000"}},"additionalProperties":false}`)
 }
 
 // Invoke implements Tool.

@@ -23,7 +23,7 @@ func (writeTool) Name() string { return "file_write" }
 
 // Description implements Tool.
 func (writeTool) Description() string {
-	return "Write a text file in the workspace; missing directories are made."
+	return "Write a whole text file, directories made as needed. To change part of one use file_edit."
 }
 
 // Parameters implements Tool.

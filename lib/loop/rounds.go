@@ -1,0 +1,64 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"clawsh/lib/envelope"
+	"clawsh/lib/record"
+)
+
+// fewRounds is how many rounds of tools are so few that the model is told.
+const fewRounds = 2
+
+// roundsLeft adds to the newest result how many rounds of tools are left, where they are few. It is said in the request only: what
+// is kept of the conversation is what the tools said.
+func (t *turn) roundsLeft(messages []record.Message) []record.Message {
+	left := t.MaxToolRounds - t.final.Rounds
+	n := len(messages)
+	if n == 0 || messages[n-1].Role != "tool" || left > fewRounds && !t.last {
+		return messages
+	}
+	messages = slices.Clone(messages)
+	messages[n-1].Content += "\n[" + roundsNote(left, t.last) + "]"
+	return messages
+}
+
+func roundsNote(left int, last bool) string {
+	switch {
+	case last, left <= 0:
+		return "no more tool calls can be made: answer now from what you have, and say what is left undone"
+	case left == 1:
+		return "one round of tool calls is left in this turn"
+	}
+	return fmt.Sprintf("%d rounds of tool calls are left in this turn", left)
+}
+
+// conclude asks once more, without tools, when the rounds are spent: so that there is an answer. The turn has reached its limit all
+// the same, and a provider that fails now changes nothing about it.
+func (t *turn) conclude(ctx context.Context) error {
+	reached := t.final
+	over := t.limited()
+	t.final = reached
+	if over || len(t.Tools) == 0 {
+		return nil
+	}
+	t.last = true
+	resp, _, err := t.ask(ctx)
+	var died *StageError
+	if errors.As(err, &died) || ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		t.Warn("last_answer_failed", "conversation_id", t.ConversationID, "code", envelope.From(err).Code, "error", err.Error())
+		return nil
+	}
+	t.say(record.Message{Role: "assistant", Content: resp.FinalText, ToolCalls: resp.ToolCalls, Original: resp.Original})
+	if resp.FinalText != "" {
+		t.final.Content = resp.FinalText
+	}
+	t.refuse(resp.ToolCalls)
+	return nil
+}

@@ -144,7 +144,7 @@ func (b *client) launch(ctx context.Context, l tool.Launch) (tool.Launched, erro
 		return tool.Launched{}, err
 	}
 	r, err := b.do(ctx, ask{Program: &sandbox.Program{Argv: l.Argv, Dir: l.Dir, Env: l.Env}, Adapt: sandbox.Adapt{Home: l.Home, Layout: l.Ask.Layout, ReadOnly: l.ReadOnly, Alone: l.Alone,
-		Limits: sandbox.Limits{MemoryBytes: l.Ask.MemoryBytes, Processes: l.Ask.Processes, CPUS: l.Ask.CPUSeconds}}}, s.files[:]...)
+		Limits: sandbox.Limits{MemoryBytes: value(l.Ask.MemoryBytes), Processes: value(l.Ask.Processes), CPUS: value(l.Ask.CPUSeconds)}}}, s.files[:]...)
 	s.finish()
 	if errors.Is(err, errLost) { // it was killed as well: it may not be said that it could not be run
 		return tool.Launched{Code: 128 + int(syscall.SIGKILL), Killed: err.Error()}, nil
@@ -165,6 +165,14 @@ func (b *client) launch(ctx context.Context, l tool.Launch) (tool.Launched, erro
 		return out, errors.New(r.Error)
 	}
 	return out, nil
+}
+
+// value is what a limit is, 0 if it is not given.
+func value[T int | int64](v *T) T {
+	if v == nil {
+		return 0
+	}
+	return *v
 }
 
 func confinement(r sandbox.Report) *record.Confinement {

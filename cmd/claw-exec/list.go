@@ -45,7 +45,13 @@ func (i toolInfo) WriteText(w io.Writer) error {
 }
 
 func describe(cfg *config.Config, t tool.Tool) toolInfo {
-	return toolInfo{t.Name(), t.Description(), slices.Contains(cfg.Channels.CLI.ToolsAllow, t.Name()), t.Parameters()}
+	parameters := t.Parameters()
+	if w, ok := t.(interface {
+		ParametersWithin(config.Limits) record.Raw
+	}); ok {
+		parameters = w.ParametersWithin(cfg.Limits)
+	}
+	return toolInfo{t.Name(), t.Description(), slices.Contains(cfg.Channels.CLI.ToolsAllow, t.Name()), parameters}
 }
 
 func list() command.Command {

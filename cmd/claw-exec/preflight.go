@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"clawsh/lib/command"
+	"clawsh/lib/config"
 	"clawsh/lib/sandbox"
 	"clawsh/lib/terminal"
 )
@@ -66,6 +69,11 @@ func preflightCommand() command.Command {
 			if p.Mode == sandbox.Off {
 				p.Usable = true
 				return p, nil
+			}
+			if p.Layout == sandbox.Staged { // as the first command does
+				for _, name := range config.Stages() {
+					_ = os.Mkdir(filepath.Join(place.Workspace, name), 0o755) // what cannot be made, the engines say
+				}
 			}
 			s, err := sandbox.New(p.Mode, place, limits)
 			if err != nil {

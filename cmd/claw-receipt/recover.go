@@ -67,6 +67,6 @@ passed as any tool may take. claw-loop does this when it starts. Calls that may 
 // patience is as long as any tool may take, and a while for its result to come.
 func patience(cfg *config.Config) time.Duration {
 	l := cfg.Limits
-	s := max(l.ToolTimeoutS, l.ShellTimeoutS, l.HTTPTimeoutS, l.ApprovalTimeoutS)
+	s := max(l.ToolTimeoutS, l.ShellTimeoutMaxS, l.HTTPTimeoutS, l.ApprovalTimeoutS)
 	return time.Duration(s*float64(time.Second)) + time.Minute
 }

@@ -119,7 +119,8 @@ type Limits struct {
 	MaxTokens        int     `toml:"max_tokens"` // of a turn; 0: no bound
 	MaxCost          float64 `toml:"max_cost"`   // of a turn, in Usage.Currency; 0: no bound
 	ToolTimeoutS     float64 `toml:"tool_timeout_s"`
-	ShellTimeoutS    float64 `toml:"shell_timeout_s"`
+	ShellTimeoutS    float64 `toml:"shell_timeout_s"`     // of a command that asks for no other
+	ShellTimeoutMaxS float64 `toml:"shell_timeout_max_s"` // that a command may ask for
 	HTTPTimeoutS     float64 `toml:"http_timeout_s"`
 	TurnTimeoutS     float64 `toml:"turn_timeout_s"`
 	ApprovalTimeoutS float64 `toml:"approval_timeout_s"`
@@ -173,7 +174,7 @@ func defaults() file {
 			AllowedDomains:    []string{"example.com", "*.wikipedia.org", "pkg.go.dev", "docs.python.org", "developer.mozilla.org"}},
 		Sandbox: sandboxDefaults(),
 		Limits: Limits{MaxToolRounds: 5, MaxResponseBytes: 1 << 20, MaxOutputBytes: 64 << 10, MaxFileBytes: 1 << 20, ContextMessages: 200,
-			ToolTimeoutS: 30, ShellTimeoutS: 15, HTTPTimeoutS: 20, ApprovalTimeoutS: 300},
+			ToolTimeoutS: 30, ShellTimeoutS: 15, ShellTimeoutMaxS: 600, HTTPTimeoutS: 20, ApprovalTimeoutS: 300},
 		Usage:    Usage{Currency: "USD"},
 		Context:  Context{MaxTokens: 32_000, CompactAtTokens: 24_000, ProjectFile: "AGENTS.md"},
 		Channels: Channels{CLI: CLI{Enabled: true, ToolsAllow: slices.Clone(toolNames)}},

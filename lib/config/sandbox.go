@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -41,13 +42,20 @@ var pinned = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}$`)
 })
 
-func (v *validator) sandbox(s *Sandbox, mode string) {
+func (v *validator) sandbox(s *Sandbox, mode string, c *Config) {
 	v.enum("security.sandbox", mode, "auto", "native", "bubblewrap", "landlock", "container", "seatbelt", "off")
 	v.enum("sandbox.layout", s.Layout, "open", "staged")
 	v.enum("sandbox.container_engine", s.ContainerEngine, "docker", "podman")
 	for i, p := range s.Read {
 		if s.Read[i] = v.path("sandbox.read", p); s.Read[i] == "/" || s.Read[i] == filepath.Clean(v.paths.getenv("HOME")) {
 			v.problem("sandbox.read", "%s: programs would see everything; want a directory below it", quote("", p))
+			continue
+		}
+		for _, f := range slices.Concat(c.Security.ForbiddenPaths, []string{c.Home}, SecretPaths(v.paths.getenv("HOME"))) {
+			if f != "" && s.Read[i] != "" && inside(s.Read[i], f) {
+				v.problem("sandbox.read", "%s: it is in a forbidden place (%s), and would stay hidden", quote("", p), f)
+				break
+			}
 		}
 	}
 	switch {
@@ -78,9 +86,9 @@ func (v *validator) sandbox(s *Sandbox, mode string) {
 type SandboxAsk struct {
 	Layout        string `json:"layout"`
 	Deterministic bool   `json:"deterministic"`
-	MemoryBytes   int64  `json:"memory_bytes"`
-	Processes     int    `json:"processes"`
-	CPUSeconds    int    `json:"cpu_s"`
+	MemoryBytes   *int64 `json:"memory_bytes"`
+	Processes     *int   `json:"processes"`
+	CPUSeconds    *int   `json:"cpu_s"`
 }
 
 // Check says what of it makes no sense.
@@ -89,11 +97,18 @@ func (a *SandboxAsk) Check() error {
 	case a == nil:
 	case a.Layout != "" && a.Layout != "open" && a.Layout != "staged":
 		return errors.New("sandbox.layout: want open or staged")
-	case a.MemoryBytes < 0 || a.Processes < 0 || a.CPUSeconds < 0:
-		return errors.New("sandbox: want limits above 0")
+	case a.MemoryBytes != nil && *a.MemoryBytes < 16<<20:
+		return errors.New("sandbox.memory_bytes: want 16777216 or more: a program without this limit is not started")
+	case a.Processes != nil && *a.Processes < 4:
+		return errors.New("sandbox.processes: want 4 or more: a program without this limit is not started")
+	case a.CPUSeconds != nil && *a.CPUSeconds < 1:
+		return errors.New("sandbox.cpu_s: want 1 or more: a program without this limit is not started")
 	}
 	return nil
 }
+
+// Stages are the directories of a staged workspace.
+func Stages() []string { return []string{"input", "data", "output"} }
 
 // StagedWritable tells whether a path, relative to the workspace, may be written in a staged one: what lies in data/ and
 // output/.

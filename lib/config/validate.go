@@ -47,7 +47,7 @@ func (v *validator) check(f *file, c *Config) {
 	c.DefaultProvider, c.DefaultModel, c.DefaultAgent = f.DefaultProvider, f.DefaultModel, f.DefaultAgent
 	v.places(f, c)
 	v.security(&c.Security)
-	v.sandbox(&c.Sandbox, c.Security.Sandbox)
+	v.sandbox(&c.Sandbox, c.Security.Sandbox, c)
 	v.rules(c.Security.Rules)
 	v.providers(c)
 	v.agents(c)
@@ -76,7 +76,7 @@ var schema = func() []string {
 		"usage":              usageKeys,
 		"usage.prices":       priceKeys,
 		"context":            contextKeys,
-		"limits":             "max_tool_rounds max_response_bytes max_output_bytes max_file_bytes context_messages max_tokens max_cost tool_timeout_s shell_timeout_s http_timeout_s turn_timeout_s approval_timeout_s",
+		"limits":             "max_tool_rounds max_response_bytes max_output_bytes max_file_bytes context_messages max_tokens max_cost tool_timeout_s shell_timeout_s shell_timeout_max_s http_timeout_s turn_timeout_s approval_timeout_s",
 		"channels.cli":       "enabled tools_allow",
 		"memory":             "backend path",
 		"receipts":           "enabled path rotate_bytes",
@@ -347,6 +347,12 @@ func (v *validator) agents(c *Config) {
 }
 
 func (v *validator) limits(l *Limits) {
+	if l.ShellTimeoutMaxS < l.ShellTimeoutS {
+		if v.has("limits.shell_timeout_max_s") {
+			v.problem("limits.shell_timeout_max_s", "%g: it is less than shell_timeout_s, %g", l.ShellTimeoutMaxS, l.ShellTimeoutS)
+		}
+		l.ShellTimeoutMaxS = l.ShellTimeoutS
+	}
 	for _, n := range []struct {
 		key       string
 		value     int
@@ -361,7 +367,7 @@ func (v *validator) limits(l *Limits) {
 		key   string
 		value float64
 		low   float64
-	}{{"tool_timeout_s", l.ToolTimeoutS, 0.01}, {"shell_timeout_s", l.ShellTimeoutS, 0.01}, {"http_timeout_s", l.HTTPTimeoutS, 0.01},
+	}{{"tool_timeout_s", l.ToolTimeoutS, 0.01}, {"shell_timeout_s", l.ShellTimeoutS, 0.01}, {"shell_timeout_max_s", l.ShellTimeoutMaxS, 0.01}, {"http_timeout_s", l.HTTPTimeoutS, 0.01},
 		{"turn_timeout_s", l.TurnTimeoutS, 0}, {"approval_timeout_s", l.ApprovalTimeoutS, 0.01}} {
 		if !(n.value >= n.low && n.value <= 86400) {
 			v.problem("limits."+n.key, "%g: want seconds, %g to 86400", n.value, n.low)

@@ -46,6 +46,7 @@ type (
 	shellArgs struct {
 		Command  *string            `json:"command"`
 		TimeoutS float64            `json:"timeout_s"`
+		Network  *[]string          `json:"network"`
 		Sandbox  *config.SandboxAsk `json:"sandbox"`
 	}
 	httpArgs struct {

@@ -27,6 +27,7 @@
 //	autonomy.readonly   anything above low risk, at that level                              denied
 //	command.forbidden   a forbidden command, anywhere in the script                         blocked
 //	shell.destructive   a destructive pattern, anywhere in the script                       blocked
+//	shell.network       it asks for a network                                               blocked
 //	shell.syntax        the script cannot be parsed                                         blocked
 //	shell.unsafe_bytes  characters that people and shells read differently; too long; too deep      blocked
 //

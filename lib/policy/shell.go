@@ -38,6 +38,9 @@ func (p *Policy) shell(a shellArgs) finding {
 	if a.Command == nil {
 		return missing("command")
 	}
+	if a.Network != nil {
+		return blocked("shell.network", "commands have no network: there is no proxy yet that could let one reach single hosts; to read a web page, call the http tool")
+	}
 	return p.script(*a.Command, 0)
 }
 

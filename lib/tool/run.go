@@ -35,7 +35,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // reported as a failure.
 func Run(ctx context.Context, t Tool, args record.Raw, env *Env) Result {
 	start := time.Now()
-	ctx, cancel := withTimeout(ctx, timeout(t, env))
+	ctx, cancel := withTimeout(ctx, timeout(t, args, env))
 	defer cancel()
 	done := make(chan Result, 1)
 	go func() { done <- invoke(ctx, t, args, env) }()
@@ -85,11 +85,11 @@ func invoke(ctx context.Context, t Tool, args record.Raw, env *Env) (r Result) {
 	return t.Invoke(ctx, args, env)
 }
 
-func timeout(t Tool, env *Env) time.Duration {
+func timeout(t Tool, args record.Raw, env *Env) time.Duration {
 	l := env.Config.Limits
 	switch t.Name() {
 	case "shell":
-		return seconds(l.ShellTimeoutS)
+		return shellTime(args, l)
 	case "http":
 		return seconds(l.HTTPTimeoutS)
 	case "ask_user":

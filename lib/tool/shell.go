@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
@@ -40,9 +43,32 @@ func (shellTool) Description() string {
 }
 
 // Parameters implements Tool.
-func (shellTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"command":{"type":"string"},"timeout_s":{"type":"number"}},` +
+func (shellTool) Parameters() record.Raw { return shellParameters("") }
+
+// ParametersWithin is Parameters with the times that a call may ask for.
+func (shellTool) ParametersWithin(l config.Limits) record.Raw {
+	return shellParameters(`,"description":"default ` + number(l.ShellTimeoutS) + `, at most ` + number(l.ShellTimeoutMaxS) + `"`)
+}
+
+func shellParameters(times string) record.Raw {
+	return record.Raw(`{"type":"object","properties":{"command":{"type":"string"},"timeout_s":{"type":"number"` + times + `}},` +
 		`"required":["command"],"additionalProperties":false}`)
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// NoNetwork is why no command gets a network.
+const NoNetwork = "commands have no network: there is no proxy yet that could let one reach single hosts; to read a web page, call the http tool"
+
+// shellTime is the time that a call asks for, if it may, or the usual one.
+func shellTime(args record.Raw, l config.Limits) time.Duration {
+	var a struct {
+		TimeoutS *float64 `json:"timeout_s"`
+	}
+	if record.DecodeOpen(args, &a) != nil || a.TimeoutS == nil || !(*a.TimeoutS > 0 && *a.TimeoutS <= l.ShellTimeoutMaxS) {
+		return seconds(l.ShellTimeoutS)
+	}
+	return seconds(*a.TimeoutS)
 }
 
 // Invoke implements Tool.
@@ -50,18 +76,17 @@ func (shellTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 	var a struct {
 		Command  string             `json:"command"`
 		TimeoutS *float64           `json:"timeout_s"`
+		Network  *[]string          `json:"network"`
 		Sandbox  *config.SandboxAsk `json:"sandbox"`
 	}
 	if err := decode(args, &a); err != nil {
 		return failf("%v", err)
 	}
-	if a.TimeoutS != nil {
-		if most := env.Config.Limits.ShellTimeoutS; *a.TimeoutS <= 0 || *a.TimeoutS > most {
-			return failf("invalid arguments: want timeout_s above 0 and up to %s", strconv.FormatFloat(most, 'f', -1, 64))
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = withTimeout(ctx, seconds(*a.TimeoutS))
-		defer cancel()
+	if most := env.Config.Limits.ShellTimeoutMaxS; a.TimeoutS != nil && !(*a.TimeoutS > 0 && *a.TimeoutS <= most) {
+		return failf("invalid arguments: want timeout_s above 0 and up to %s", number(most))
+	}
+	if a.Network != nil {
+		return failf("invalid arguments: %s", NoNetwork)
 	}
 	if err := a.Sandbox.Check(); err != nil {
 		return failf("invalid arguments: %v", err)
@@ -115,6 +140,13 @@ func newShell(ctx context.Context, env *Env, ask *config.SandboxAsk) (s *shell, 
 	}
 	s.ask.Deterministic = s.ask.Deterministic || env.Config.Sandbox.Deterministic
 	s.ws.staged = s.ws.staged || s.ask.Layout == "staged"
+	if s.ws.staged {
+		for _, name := range config.Stages() {
+			if err := s.ws.root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+				return nil, fmt.Errorf("make %s/ of the staged workspace: %w", name, why(err))
+			}
+		}
+	}
 	if s.home, err = env.Scratch.take(); err != nil {
 		return nil, err
 	}
@@ -227,11 +259,24 @@ func (s *shell) result(err error) Result {
 		r.interrupted(err)
 	case errors.As(err, &status):
 		code := int(status)
-		r.Meta.ExitCode, r.Error = &code, fmt.Sprintf("exit status %d", code)
+		r.Meta.ExitCode, r.Error = &code, fmt.Sprintf("exit status %d", code)+s.gitHint(r.Output)
 	default:
 		r.Error = fmt.Sprintf("run command: %v", err)
 	}
 	return r
+}
+
+// gitHint says what to do where a program failed because .git is read-only.
+func (s *shell) gitHint(output string) string {
+	if s.env.Config.Sandbox.GitWrite || s.env.ReadOnly || s.env.Launch == nil {
+		return ""
+	}
+	for line := range strings.Lines(output) {
+		if strings.Contains(line, ".git") && strings.Contains(line, "Read-only file system") {
+			return "; programs may not change .git here: sandbox.git_write = true in the configuration lets them commit"
+		}
+	}
+	return ""
 }
 
 // call is asked before every command, builtins and functions too. It bounds what the interpreter has no bounds for.

@@ -23,7 +23,7 @@ func testEnv(t testing.TB) *Env {
 		t.Fatal(err)
 	}
 	cfg := &config.Config{Home: filepath.Join(base, "home"), WorkspaceDir: filepath.Join(base, "ws"), Security: config.Security{WorkspaceOnly: true}}
-	cfg.Limits = config.Limits{MaxResponseBytes: 1 << 16, MaxOutputBytes: 4096, MaxFileBytes: 1 << 16, ToolTimeoutS: 10, ShellTimeoutS: 10,
+	cfg.Limits = config.Limits{MaxResponseBytes: 1 << 16, MaxOutputBytes: 4096, MaxFileBytes: 1 << 16, ToolTimeoutS: 10, ShellTimeoutS: 10, ShellTimeoutMaxS: 10,
 		HTTPTimeoutS: 5, ApprovalTimeoutS: 5}
 	if err := os.Mkdir(cfg.WorkspaceDir, 0o755); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/envelope"
 	"clawsh/lib/sandbox"
 	"clawsh/lib/terminal"
 )
@@ -55,6 +56,15 @@ func join(gs []sandbox.Guarantee) string {
 	return strings.Join(s, ", ")
 }
 
+// failed is the error of a pre-flight that found nothing usable.
+func (p preflight) failed() error {
+	if p.Usable {
+		return nil
+	}
+	return envelope.Errorf(envelope.ExitSandbox, "sandbox.unavailable", "no program can be run: %s", p.Why).
+		WithHint("%s", (&sandbox.Unavailable{Mode: p.Mode, Reasons: []string{p.Why}}).Hint())
+}
+
 func preflightCommand() command.Command {
 	return command.Command{Name: "sandbox", Access: command.Unconfined, Summary: "show which sandbox engines work here, by starting each",
 		Long:    "Starts a program that does nothing in every engine of this system, and says what each gives and why others do not work.",
@@ -78,10 +88,10 @@ func preflightCommand() command.Command {
 			s, err := sandbox.New(p.Mode, place, limits)
 			if err != nil {
 				p.Why = err.Error()
-				return p, nil
+				return p, p.failed()
 			}
 			p.Engines = sandbox.Preflight(ctx, place, limits)
 			p.Usable, p.Why = s.Usable(p.Engines)
-			return p, nil
+			return p, p.failed()
 		}}
 }

@@ -20,7 +20,7 @@ func policyCommand() command.Command {
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if !c.JSON() {
 				for _, stage := range [][]string{{"claw-gate", "policy"}, {"claw-exec", "sandbox"}} {
-					if err := askStage(ctx, c, c.Stdout, stage...); err != nil {
+					if err := askStage(ctx, c, c.Stdout, stage...); err != nil && !unusable(err) {
 						return nil, err
 					}
 				}
@@ -77,6 +77,12 @@ func askStage(ctx context.Context, c *command.Call, w io.Writer, argv ...string)
 	return command.Exit(code)
 }
 
+// unusable tells that claw-exec said that no sandbox works here: that is an answer, too.
+func unusable(err error) bool {
+	var e *envelope.Error
+	return errors.As(err, &e) && e.Exit == envelope.ExitSandbox
+}
+
 // stageData runs a stage's command and returns the data of its envelope.
 func stageData(ctx context.Context, c *command.Call, argv ...string) (record.Raw, error) {
 	var out bytes.Buffer
@@ -84,13 +90,17 @@ func stageData(ctx context.Context, c *command.Call, argv ...string) (record.Raw
 	var env struct {
 		Data  record.Raw `json:"data"`
 		Error struct {
-			Code    string `json:"code"`
-			Message string `json:"message"`
-			Hint    string `json:"hint"`
+			Code    string     `json:"code"`
+			Message string     `json:"message"`
+			Hint    string     `json:"hint"`
+			Details record.Raw `json:"details"`
 		} `json:"error"`
 	}
 	if err := record.DecodeOpen(out.Bytes(), &env); err != nil {
 		return nil, fmt.Errorf("read the answer of %s: %w", argv[0], err)
+	}
+	if unusable(failed) && len(env.Error.Details) > 0 {
+		return env.Error.Details, nil
 	}
 	if failed != nil {
 		var e *envelope.Error

@@ -46,6 +46,8 @@ func turnError(f record.Final) error {
 	switch {
 	case code == envelope.ExitOK:
 		return nil
+	case code == envelope.ExitSandbox:
+		return envelope.Errorf(code, "sandbox.unavailable", "a program was not run: %s", terminal.Escape(f.Unconfined)).WithHint("clawsh policy shows which sandboxes work on this machine")
 	case code == envelope.ExitDenied:
 		return deniedError(f.Denials)
 	case f.Error == "":

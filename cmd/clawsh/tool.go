@@ -95,6 +95,9 @@ func toolError(r record.ToolResult) error {
 		return envelope.Errorf(envelope.ExitError, "not_found", "%s", r.Verdict.Reason).WithHint("clawsh tool list")
 	case r.Status == record.StatusDenied:
 		return envelope.Errorf(envelope.ExitDenied, "denied", "%s: %s", terminal.Escape(r.Tool), strings.TrimSpace(r.Error))
+	case r.Metadata.Sandbox == record.SandboxUnavailable:
+		return envelope.Errorf(envelope.ExitSandbox, "sandbox.unavailable", "%s: %s", terminal.Escape(r.Tool), terminal.Escape(r.Error)).
+			WithHint("clawsh policy shows which sandboxes work on this machine")
 	case !r.Success:
 		return envelope.Errorf(envelope.ExitError, "tool.failed", "%s: %s", terminal.Escape(r.Tool), r.Error)
 	}

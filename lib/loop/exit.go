@@ -10,12 +10,16 @@ import (
 // mistakes are the rules of calls that were denied for what a model got wrong: its arguments, or the name of the tool.
 var mistakes = []string{"args.invalid", "tool.unknown"}
 
-// ExitCode is the exit code that a turn ends a program with (DESIGN §8): 0 if it was answered, 77 if it was answered but
+// ExitCode is the exit code that a turn ends a program with (DESIGN §8): 0 if it was answered, 71 if a program was
+// not run for want of a sandbox, 77 if it was answered but
 // a call had been denied with nobody asked, so that cron notices, and else by the reason why there is no answer. A no
 // from a person, and what a model got wrong, are no reason to complain.
 func ExitCode(f record.Final) int {
 	switch f.StopReason {
 	case record.StopFinalText:
+		if f.Unconfined != "" {
+			return envelope.ExitSandbox
+		}
 		for _, d := range f.Denials {
 			if d.Approval != record.ApprovalRefused && !slices.Contains(mistakes, d.Rule) {
 				return envelope.ExitDenied

@@ -91,6 +91,9 @@ func (t *turn) note(r record.ToolResult) {
 	if r.ReceiptID != "" {
 		t.final.Receipts = append(t.final.Receipts, r.ReceiptID)
 	}
+	if r.Metadata.Sandbox == record.SandboxUnavailable && t.final.Unconfined == "" {
+		t.final.Unconfined = r.Error
+	}
 	if r.Status == record.StatusDenied {
 		d := record.Denial{ID: r.ID, Tool: r.Tool, Reason: r.Error}
 		if v := r.Verdict; v != nil {

@@ -295,9 +295,11 @@ type Final struct {
 	Receipts       []string `json:"receipts"`
 	// ProjectFile is what the project told the model about itself in this turn.
 	ProjectFile *ProjectFile `json:"project_file,omitzero"`
-	Error       string       `json:"error,omitzero"`
-	ErrorCode   string       `json:"error_code,omitzero"`
-	Hint        string       `json:"hint,omitzero"`
+	// Unconfined is why a program was not run for want of a sandbox.
+	Unconfined string `json:"unconfined,omitzero"`
+	Error      string `json:"error,omitzero"`
+	ErrorCode  string `json:"error_code,omitzero"`
+	Hint       string `json:"hint,omitzero"`
 }
 
 // ProjectFile names a file of the workspace that stood in the system prompt, and the hash of all of it.

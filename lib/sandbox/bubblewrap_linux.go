@@ -40,7 +40,7 @@ func (bubblewrap) run(ctx context.Context, place Place, limits Limits, p Program
 	}
 	v, err := view(place, limits)
 	if err != nil {
-		return Exit{}, err
+		return Exit{}, setupError{err}
 	}
 	o := &order{Program: p, Limits: limits, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), MinABI: 3, Alone: place.Alone}
 	l := newLaunch(stageInner, o, s, limits)

@@ -39,7 +39,7 @@ func (landlocked) report() Report {
 func (landlocked) run(ctx context.Context, place Place, limits Limits, p Program, s Streams) (Exit, error) {
 	v, err := view(place, limits)
 	if err != nil {
-		return Exit{}, err
+		return Exit{}, setupError{err}
 	}
 	o := &order{Program: p, Limits: limits, Rotate: rotation(), MinABI: 3, Exact: true, Alone: place.Alone}
 	for _, m := range v {

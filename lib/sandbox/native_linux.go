@@ -59,7 +59,7 @@ const reservedPids = 300
 func (native) run(ctx context.Context, place Place, limits Limits, p Program, s Streams) (Exit, error) {
 	v, err := view(place, limits)
 	if err != nil {
-		return Exit{}, err
+		return Exit{}, setupError{err}
 	}
 	o := &order{Program: p, Limits: limits, View: v, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), Scratch: scratchDir()}
 	if place.Alone {

@@ -190,10 +190,14 @@ func (u *Unavailable) Error() string {
 
 // Hint says what can be done.
 func (u *Unavailable) Hint() string {
-	if u.Mode == "auto" {
+	why := strings.Join(u.Reasons, " ")
+	switch {
+	case strings.Contains(why, "tasks") && strings.Contains(why, "does not bound"):
+		return "run clawsh as an ordinary user: this kernel does not bound the number of root's processes"
+	case u.Mode == "auto" && (strings.Contains(why, "operation not permitted") || strings.Contains(why, "no space left")):
 		return "allow user namespaces on this host, or name a weaker engine in the configuration: security.sandbox = \"landlock\" (see docs/SECURITY.md)"
 	}
-	return "see what works here: clawsh policy"
+	return "see which sandboxes work on this machine: clawsh policy"
 }
 
 // setupError means that an engine could not set up what it promises; the program was not started.

@@ -83,6 +83,9 @@ var good = map[string][]string{
 	"clawsh session reset":       {},
 	"clawsh reset":               {},
 	"clawsh usage":               {"--by", "model"},
+	"clawsh workspace list":      {},
+	"clawsh workspace trust":     {"$HOME/clawsh-workspace"},
+	"clawsh workspace forget":    {"$TRUSTED"},
 	"claw-mem archive":           {"$CONV"},
 	"claw-mem delete":            {"$CONV", "--yes"},
 	"claw-mem check":             {},
@@ -96,7 +99,8 @@ var filters = map[string]bool{"claw-llm": true, "claw-gate": true, "claw-gate ch
 	"claw-mem": true, "claw-mem export": true, "claw-mem import": true, "clawsh session export": true, "claw-loop": true}
 
 // consuming commands succeed once in a home.
-var consuming = map[string]bool{"clawsh session delete": true, "clawsh session reset": true, "clawsh reset": true, "claw-mem delete": true}
+var consuming = map[string]bool{"clawsh session delete": true, "clawsh session reset": true, "clawsh reset": true, "claw-mem delete": true,
+	"clawsh workspace forget": true}
 
 // home is a scratch home with one turn behind it.
 type home struct {
@@ -144,6 +148,9 @@ func (h *home) fill(t *testing.T, args []string) []string {
 			a = h.keep(t, "claw-receipt", "prove", h.receipt)
 		case "$PUBLIC":
 			a = h.keep(t, "claw-receipt", "keys")
+		case "$TRUSTED":
+			a = h.dir + "/clawsh-workspace"
+			h.run(t, "clawsh", "workspace", "trust", a)
 		}
 		out = append(out, strings.NewReplacer("$CONV", h.conv, "$RECEIPT", h.receipt, "$HOME", h.dir).Replace(a))
 	}

@@ -36,6 +36,7 @@ func storing(_ *command.Call, cfg *config.Config) confine.Access {
 	if cfg == nil {
 		return confine.Access{}
 	}
+	_ = os.MkdirAll(filepath.Dir(cfg.Memory.Path), 0o700) // what cannot be made is reported when the memory is opened
 	return confine.Access{Own: memory.Prepare(cfg.Memory.Path, memory.Options{}),
 		List: []string{filepath.Dir(cfg.Memory.Path)}} // a directory is synced by opening it
 }

@@ -19,6 +19,9 @@ func access(_ *command.Call, cfg *config.Config) confine.Access {
 	if _, err := os.Lstat(cfg.KeysDir()); err != nil { // no home: nothing is made
 		return confine.Access{}
 	}
+	if moved(cfg) != nil { // nothing is made before the receipts are there
+		return confine.Access{Own: []string{cfg.UnderWayPath()}, Read: []string{cfg.ReceiptKeysDir()}}
+	}
 	_ = os.MkdirAll(cfg.ReceiptsDir(), 0o700) // what cannot be made is reported when it is opened
 	return confine.Access{Own: []string{cfg.Receipts.Path, cfg.UnderWayPath()}, Write: []string{cfg.ReceiptsDir()},
 		Read: []string{cfg.ReceiptKeysDir(), cfg.AuditPath()}, List: []string{filepath.Dir(cfg.Receipts.Path)}}

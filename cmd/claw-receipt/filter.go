@@ -47,6 +47,9 @@ func filter() command.Command {
 
 // openLog opens the log for writing.
 func openLog(cfg *config.Config) (*receipt.Log, error) {
+	if err := moved(cfg); err != nil {
+		return nil, err
+	}
 	log, err := receipt.OpenLog(cfg.Receipts.Path, receipt.Options{Keys: cfg.ReceiptKeysDir(), RotateBytes: cfg.Receipts.RotateBytes})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "open the receipt log: %w", err).WithHint("run: clawsh init")

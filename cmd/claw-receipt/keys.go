@@ -83,6 +83,8 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--missing goes with --accept, and is not negative")
 	case o.create && !initialised(cfg):
 		return nil, notInitialised(cfg)
+	case o.create && moved(cfg) != nil:
+		return nil, moved(cfg)
 	case o.create:
 		if r.Created, err = receipt.CreateKeys(dir, cfg.Receipts.Path); err != nil {
 			return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "%w", err)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
@@ -94,6 +95,30 @@ func missing(cfg *config.Config) error {
 			WithHint("compare with %s", cfg.AuditPath())
 	}
 	return err
+}
+
+// moved refuses to begin a log where the configuration says now, as long as the receipts lie where they were: the keys are theirs,
+// and a log that begins without its head is one whose receipts are gone.
+func moved(cfg *config.Config) error {
+	now, before := cfg.Receipts.Path, filepath.Join(cfg.Home, config.ReceiptsName)
+	if now == before || !there(filepath.Join(before+".d", "head")) || !there(cfg.ReceiptKeysDir()) || there(filepath.Join(cfg.ReceiptsDir(), "head")) {
+		return nil
+	}
+	if info, err := os.Stat(now); err == nil && info.Size() > 0 {
+		return nil // it is looked at as any other log
+	}
+	clear := ""
+	if there(cfg.ReceiptsDir()) {
+		clear = "rmdir " + terminal.Escape(cfg.ReceiptsDir()) + " && "
+	}
+	return envelope.Errorf(envelope.ExitConfig, "receipts.moved", "receipts.path is %s, but the receipts are in %s", terminal.Escape(now), terminal.Escape(before)).
+		WithHint("take them along, with what vouches for them: mkdir -p %s && %smv %s %s && mv %s.d %s.d", terminal.Escape(filepath.Dir(now)), clear,
+			terminal.Escape(before), terminal.Escape(now), terminal.Escape(before), terminal.Escape(now))
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // initialised tells whether clawsh init has been there.

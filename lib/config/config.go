@@ -179,7 +179,7 @@ func defaults() file {
 		Context:  Context{MaxTokens: 32_000, CompactAtTokens: 24_000, ProjectFile: "AGENTS.md"},
 		Channels: Channels{CLI: CLI{Enabled: true, ToolsAllow: slices.Clone(toolNames)}},
 		Memory:   Memory{Backend: "sqlite", Path: "$CLAWSH_HOME/memory.sqlite"},
-		Receipts: Receipts{Enabled: true, Path: "$CLAWSH_HOME/tool_receipts.log", RotateBytes: 64 << 20},
+		Receipts: Receipts{Enabled: true, Path: "$CLAWSH_HOME/" + ReceiptsName, RotateBytes: 64 << 20},
 		Providers: providers{Models: map[string]Provider{
 			"local":             {Kind: "mock", Model: "mock"},
 			"openai_compatible": {Kind: "openai-compatible", BaseURL: "http://localhost:1234/v1", Model: "local-model", APIKeyEnv: "OPENAI_API_KEY"},
@@ -203,6 +203,9 @@ func (c *Config) SecretEnv() []string {
 	slices.Sort(names)
 	return names
 }
+
+// ReceiptsName is the receipt log in the home, where receipts.path is not changed.
+const ReceiptsName = "tool_receipts.log"
 
 // EstopPath is the file whose existence stops all tools.
 func (c *Config) EstopPath() string { return filepath.Join(c.Home, "ESTOP") }

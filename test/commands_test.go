@@ -125,6 +125,7 @@ type step struct {
 	Body    string            `json:"body"`
 	DelayMS int               `json:"delay_ms"`
 	Echo    bool              `json:"echo"` // answers with the request's headers
+	Open    bool              `json:"open"` // after the body, until the client goes
 }
 
 // serve: serve NAME FILE — starts an HTTP server on loopback that gives the answers in FILE, a JSON object a line, one
@@ -175,6 +176,10 @@ func answer(w http.ResponseWriter, r *http.Request, s step) {
 		fmt.Fprintf(w, "your header was %q. ", r.Header.Get("Authorization"))
 	}
 	w.Write([]byte(s.Body))
+	if s.Open {
+		http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}
 }
 
 // records: records N FILE — writes N records of kinds that no stage knows.

@@ -21,7 +21,7 @@ import (
 
 func check() command.Command {
 	summary := false
-	return command.Command{Name: "check", Access: looking, Filter: true, Envelope: "policy check",
+	return command.Command{Name: "check", Access: looking, Envelope: "policy check",
 		Summary: "say what would be decided about tool calls, also old ones, asking and signing nothing",
 		Long: `Reads tool_call records on standard input and adds the verdict that the policy gives: allow, ask (a person would
 be asked) or deny. Nothing is asked, signed or written to the audit log, and the emergency stop is not looked at.
@@ -45,7 +45,7 @@ old decision beside it (was). Other records of a log are left out when there is 
 			k := &checker{policy: p, silent: summary}
 			s := stage.Stage{Handlers: map[record.Kind]stage.Handler{record.KindToolCall: k.call, record.KindToolResult: k.result}}
 			if !summary {
-				return stage.Filter(ctx, c, s)
+				return c.Collect(func(c *command.Call) (command.Result, error) { return stage.Filter(ctx, c, s) })
 			}
 			for _, kind := range []record.Kind{record.KindUser, record.KindResponse, record.KindFinal, record.KindSummary, record.KindRequest, record.KindDelta, record.KindError} {
 				s.Handlers[kind] = func(context.Context, record.Line, *stage.Writer) error { return nil }

@@ -17,8 +17,8 @@ import (
 )
 
 func export() command.Command {
-	var o memory.ExportOptions
-	return command.Command{Name: "export", Envelope: "memory export", Args: "[CONVERSATION_ID]", Max: 1, Filter: true, Summary: "write what is stored as records, a line each, in their order",
+	var o exportOptions
+	return command.Command{Name: "export", Envelope: "memory export", Args: "[CONVERSATION_ID]", Max: 1, Summary: "write what is stored as records, a line each, in their order",
 		Long: `Writes user, response, tool_result, final and summary records as they are stored, the oldest first, and before the first record of a
 conversation one of kind conversation: claw-mem import reads all of it. Providers' payloads and permits are not stored. Times are RFC 3339, days, or
 how long ago, such as 7d; since is included, until is not, but of a day all.`,
@@ -39,24 +39,31 @@ how long ago, such as 7d; since is included, until is not, but of a day all.`,
 			if err := span(&o.Since, &o.Until); err != nil {
 				return nil, err
 			}
-			w := bufio.NewWriter(c.Stdout)
-			err := reading(c, func(_ *config.Config, s *memory.Store) error {
-				return s.Export(o, func(line []byte) error {
-					if ctx.Err() != nil {
-						return context.Cause(ctx)
-					}
-					w.Write(line)
-					return w.WriteByte('\n')
-				})
-			})
-			if err == nil {
-				err = w.Flush()
-			}
-			if errors.Is(err, syscall.EPIPE) {
-				err = nil // who reads has enough
-			}
-			return command.Records(), err
+			return c.Collect(func(c *command.Call) (command.Result, error) { return o.run(ctx, c) })
 		}}
+}
+
+// exportOptions are the flags of export.
+type exportOptions struct{ memory.ExportOptions }
+
+func (o *exportOptions) run(ctx context.Context, c *command.Call) (command.Result, error) {
+	w := bufio.NewWriter(c.Stdout)
+	err := reading(c, func(_ *config.Config, s *memory.Store) error {
+		return s.Export(o.ExportOptions, func(line []byte) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			w.Write(line)
+			return w.WriteByte('\n')
+		})
+	})
+	if err == nil {
+		err = w.Flush()
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		err = nil // who reads has enough
+	}
+	return command.Records(), err
 }
 
 // span brings the bounds of a span of time into the form in which times are stored.

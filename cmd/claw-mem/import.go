@@ -49,7 +49,7 @@ type importer struct {
 
 func importCommand() command.Command {
 	k := importer{touched: map[string]bool{}}
-	return command.Command{Name: "import", Envelope: "memory import", Filter: true, Summary: "store records that export has written",
+	return command.Command{Name: "import", Envelope: "memory import", Summary: "store records that export has written",
 		Long: `Reads records on standard input and stores conversation, user, response, tool_result, final and summary records, and their session
 mirrors. What is stored already is left as it is, so an import can be repeated. Records of other kinds pass through; a line that
 cannot be stored becomes an error record, and the exit code 1. How many were stored is said on standard error, or with
@@ -61,6 +61,7 @@ cannot be stored becomes an error record, and the exit code 1. How many were sto
 		},
 		Access: clearing,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			k.summary = k.summary || c.JSON()
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) error {
 				if k.agent == "" {
 					k.agent = cfg.DefaultAgent

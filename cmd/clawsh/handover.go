@@ -25,18 +25,15 @@ func handOver(name, stage, sub, args, summary string) command.Command {
 				return nil, fmt.Errorf("find %s: %w", stage, err)
 			}
 			extras := handed(c, stage == "claw-llm" || stage == "claw-loop")
-			argv := slices.Concat([]string{stage}, strings.Fields(sub), c.Raw)
+			argv := slices.Concat([]string{stage, "--as=clawsh " + name}, strings.Fields(sub), c.Raw)
 			err = syscall.Exec(path, argv, process.Environment(c.Environ, extras...))
 			return nil, fmt.Errorf("start %s: %w", stage, err)
 		}}
 }
 
-// ofMemory is a command of claw-mem under another name than memory: it reports as "memory …" all the same.
+// ofMemory is a command of claw-mem.
 func ofMemory(name, sub, args, summary string) command.Command {
-	c := handOver(name, "claw-mem", sub, args, summary)
-	first, _, _ := strings.Cut(sub, " ")
-	c.Envelope = "memory " + first
-	return c
+	return handOver(name, "claw-mem", sub, args, summary)
 }
 
 // reset archives the conversation that -c would continue here, or the one that is named.

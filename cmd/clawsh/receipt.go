@@ -47,7 +47,7 @@ func withContent(ctx context.Context, c *command.Call) (code int, err error) {
 	}
 	defer mem.Stop(time.Second)
 	mem.Stdin.Close()
-	receipt, err := startStage(ctx, process.Spec{Name: "claw-receipt", Args: append([]string{"show"}, c.Raw...), Env: env, Stdin: read, Stdout: os.Stdout, Stderr: os.Stderr})
+	receipt, err := startStage(ctx, process.Spec{Name: "claw-receipt", Args: append([]string{"--as=clawsh receipt show", "show"}, c.Raw...), Env: env, Stdin: read, Stdout: os.Stdout, Stderr: os.Stderr})
 	if err != nil {
 		return 0, err
 	}

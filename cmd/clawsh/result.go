@@ -19,6 +19,9 @@ type turnResult struct {
 	shown bool
 }
 
+// IsAnswer implements envelope.Answer: what there is of an answer is where an answer is.
+func (turnResult) IsAnswer() bool { return true }
+
 // WriteText prints the answer, if it has not been streamed.
 func (t turnResult) WriteText(w io.Writer) error {
 	if t.shown || t.Content == "" {

@@ -114,6 +114,7 @@ type Call struct {
 
 // Global are the flags that every command has.
 type Global struct {
+	As        string // what was typed, where clawsh has handed over
 	Config    string
 	Workspace string // -C
 	Format    string

@@ -107,7 +107,13 @@ func helpFor(p *program, name string) Help {
 		if c.Hidden || name != "" && c.Name != name && !strings.HasPrefix(c.Name, name+" ") {
 			continue
 		}
-		h.Commands = append(h.Commands, describe(p.Name, c))
+		d := describe(p.Name, c)
+		if p.global.As != "" && c.Name == name {
+			d.Usage, d.Example, d.Long = p.told(c, d.Usage), p.told(c, d.Example), p.told(c, d.Long)
+			_, d.Name, _ = strings.Cut(p.global.As, " ")
+			d.Envelope = d.Name
+		}
+		h.Commands = append(h.Commands, d)
 	}
 	h.one = name != "" && len(h.Commands) == 1
 	return h

@@ -60,6 +60,8 @@ func (p *program) build(ctx context.Context) *tree {
 	g.StringVar(&p.global.Config, "config", "", "read the configuration from `FILE`")
 	g.StringVarP(&p.global.Workspace, "workspace", "C", "", "let tools work in `DIR`, whatever the configuration says")
 	g.StringVar(&p.global.Format, "output-format", "text", "print `FORMAT`: text, or one JSON envelope (json)")
+	g.StringVar(&p.global.As, "as", "", "report as the command `NAME`")
+	g.Lookup("as").Hidden = true
 	g.StringVar(&p.global.JQ, "jq", "", "print the results of the jq expression `EXPR` over the JSON envelope")
 	commands := append(slices.Clone(p.Commands), helpCommand(p), completionCommand(p))
 	for _, c := range commands {
@@ -179,8 +181,8 @@ func (p *program) argumentError(c Command, args []string) error {
 			return envelope.Errorf(envelope.ExitUsage, "usage", "%s takes one argument, not %d", p.Name, len(args)).WithHint("quote a message: %s \"…\"", p.Name)
 		}
 	}
-	return envelope.Errorf(envelope.ExitUsage, "usage", "%s %s", strings.TrimSpace(p.Name+" "+c.Name), what).
-		WithHint("usage: %s", usageLine(p.Name, c))
+	return envelope.Errorf(envelope.ExitUsage, "usage", "%s %s", p.typed(c.Name), what).
+		WithHint("usage: %s", p.told(c, usageLine(p.Name, c)))
 }
 
 func (p *program) unknownCommand(word string) error {
@@ -205,7 +207,7 @@ func (p *program) names() []string {
 func (p *program) usageError(args []string, err error) error {
 	msg, _, _ := strings.Cut(err.Error(), "\n")
 	return envelope.Errorf(envelope.ExitUsage, "usage", "%s", terminal.Escape(msg)).
-		WithHint("see %s --help", strings.TrimSpace(p.Name+" "+p.words))
+		WithHint("see %s --help", p.typed(p.words))
 }
 
 // named sets the name under which the envelope reports.
@@ -216,9 +218,25 @@ func (p *program) named(name string) {
 			p.command = c.Envelope
 		}
 	}
+	if _, typed, ok := strings.Cut(p.global.As, " "); ok {
+		p.command = typed
+	}
 	if p.command == "" {
 		p.command = p.Name
 	}
+}
+
+// typed is what the user has typed to run a command.
+func (p *program) typed(name string) string {
+	if p.global.As != "" {
+		return p.global.As
+	}
+	return strings.TrimSpace(p.Name + " " + name)
+}
+
+// told is a text about a command, in the words that the user has typed.
+func (p *program) told(c Command, text string) string {
+	return strings.ReplaceAll(text, strings.TrimSpace(p.Name+" "+c.Name), p.typed(c.Name))
 }
 
 func nameOf(cmd *cobra.Command) string {

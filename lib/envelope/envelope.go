@@ -1,14 +1,15 @@
 // Package envelope is the one JSON answer that every command of every clawsh program gives with --output-format json:
 // for success, for failure and for wrong usage alike, so that a script needs a single error handler.
 //
-// A success carries data, a failure carries error, never both:
+// A success carries data, a failure carries error:
 //
 //	{"schema_version":"2.0","timestamp":"…","command":"memory search","exit_code":0,"output_format":"json","data":{…}}
 //	{"schema_version":"2.0","timestamp":"…","command":"memory show","exit_code":1,"output_format":"json",
 //	 "error":{"code":"not_found","message":"…","hint":"…"}}
 //
 // A command may fail and still have something to say (a broken receipt chain, a list of configuration errors): then both
-// exit_code and error are set and the details are in error.details. The format is frozen: docs/SCHEMAS.md and
+// exit_code and error are set and the details are in error.details. A turn that failed, or was answered although a call was denied, has its
+// answer in data as well, where that of a turn without failure is. The format is frozen: docs/SCHEMAS.md and
 // docs/schemas/envelope.json say it in full. The package also holds the exit codes.
 package envelope
 
@@ -42,6 +43,9 @@ type Envelope struct {
 	Error         *Failure `json:"error,omitzero"`
 }
 
+// Answer is implemented by results that are data beside a failure, too.
+type Answer interface{ IsAnswer() bool }
+
 // New makes the envelope of a command, such as "memory search", at the given time. data is the command's result; err,
 // if any, its failure, which then decides the exit code and keeps data as its details.
 func New(command string, now time.Time, data any, err error) Envelope {
@@ -54,6 +58,9 @@ func New(command string, now time.Time, data any, err error) Envelope {
 			env.Data = struct{}{}
 		}
 		return env
+	}
+	if answer, ok := data.(Answer); ok && answer.IsAnswer() {
+		env.Data = data
 	}
 	env.ExitCode = e.ExitCode()
 	env.Error = &Failure{Code: e.Code, Message: e.Message, Hint: e.Hint, Details: data}

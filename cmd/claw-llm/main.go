@@ -14,6 +14,6 @@ not start with { is taken as one user message. Other records pass through unchan
 
 Keys come from the environment variables that the configuration names (api_key_env).`,
 		Access:   access,
-		Commands: []command.Command{filter(), list(), test()},
+		Commands: []command.Command{filter(), list(), models(), test()},
 	})
 }

@@ -23,6 +23,7 @@ func commands() []command.Command {
 		ask(), agent(), initialise(), onboard(), configValidate(), configShow(), estop(), toolRun(),
 		workspaceList(), workspaceTrust(), workspaceForget(),
 		handOver("provider list", "claw-llm", "list", "", "list the configured providers"),
+		handOver("provider models", "claw-llm", "models", "[NAME]", "list the models that a provider's server has"),
 		handOver("provider test", "claw-llm", "test", "NAME", "send one short message to a provider"),
 		handOver("tool list", "claw-exec", "list", "", "list the tools"),
 		handOver("tool show", "claw-exec", "show", "NAME", "show a tool and its parameters"),

@@ -92,7 +92,7 @@ func replay(m record.Message, without map[string]bool) (message, bool) {
 		case without[f.Name], string(f.Value) == "null":
 			continue
 		case f.Name == "tool_calls":
-			if calls, err = callIDs(&f, without); err != nil {
+			if calls, err = callsBack(&f, m.ToolCalls, without); err != nil {
 				return message{}, false
 			}
 		}
@@ -102,10 +102,10 @@ func replay(m record.Message, without map[string]bool) (message, bool) {
 	return out, same
 }
 
-// callIDs returns the ids of calls as they came, and takes refused fields out of them.
-func callIDs(f *record.Member, without map[string]bool) ([]string, error) {
+// callsBack returns the ids of calls as they came. It takes refused fields out of them, and arguments that are not JSON.
+func callsBack(f *record.Member, parts []record.CallPart, without map[string]bool) ([]string, error) {
 	calls, err := record.Elements(f.Value)
-	if err != nil {
+	if err != nil || len(calls) != len(parts) {
 		return nil, err
 	}
 	var ids []string
@@ -114,10 +114,15 @@ func callIDs(f *record.Member, without map[string]bool) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range fields {
-			if f.Name == "id" {
+		for j, f := range fields {
+			switch f.Name {
+			case "id":
 				id, _ := asText(f.Value)
 				ids = append(ids, id)
+			case "function":
+				if fields[j].Value, err = functionBack(f.Value, parts[i].Args); err != nil {
+					return nil, err
+				}
 			}
 		}
 		fields = slices.DeleteFunc(fields, func(f record.Member) bool { return without[f.Name] })
@@ -129,7 +134,45 @@ func callIDs(f *record.Member, without map[string]bool) ([]string, error) {
 	return ids, nil
 }
 
-// plain is a message made of what every server knows. Arguments go back as the text that the model wrote.
+func functionBack(raw, args record.Raw) (record.Raw, error) {
+	fields, err := record.Members(raw)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range fields {
+		text, ok := asText(f.Value)
+		if f.Name != "arguments" || !ok {
+			continue
+		}
+		if fields[i].Value, err = record.Encode(argumentsBack(text, args)); err != nil {
+			return nil, err
+		}
+	}
+	return record.Object(fields)
+}
+
+// argumentsBack are the arguments as the model wrote them, where they are an object. Servers that read them again refuse the whole
+// conversation for anything else: then it is what was made of them, or an object that holds the text.
+func argumentsBack(text string, args record.Raw) string {
+	if _, err := record.Members([]byte(strings.TrimSpace(text))); err == nil && fits(record.Raw(strings.TrimSpace(text))) {
+		return text
+	}
+	if len(args) > 0 && args[0] == '{' {
+		return string(args)
+	}
+	if strings.TrimSpace(text) == "" {
+		return "{}"
+	}
+	raw, err := record.Encode(struct {
+		Text string `json:"not_json"`
+	}{text})
+	if err != nil {
+		return "{}"
+	}
+	return string(raw)
+}
+
+// plain is a message made of what every server knows.
 func plain(m record.Message, ids map[string]string) (message, error) {
 	out := struct {
 		Role       string    `json:"role"`
@@ -154,10 +197,7 @@ func plain(m record.Message, ids map[string]string) (message, error) {
 		if !malformed {
 			args = string(t.Args)
 		}
-		if args == "" && !malformed {
-			args = "{}"
-		}
-		out.ToolCalls = append(out.ToolCalls, callOut{ids[t.ID], "function", functionOut{t.Name, args}})
+		out.ToolCalls = append(out.ToolCalls, callOut{ids[t.ID], "function", functionOut{t.Name, argumentsBack(args, t.Args)}})
 	}
 	raw, err := record.Encode(out)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestQuestion(t *testing.T) {
 			{Role: "tool", ToolCallID: "call-1", Content: "ok"}, {Role: "tool", ToolCallID: "call-2", Content: "bad", IsError: true},
 			{Role: "tool", ToolCallID: "call-3", Content: "error: worse", IsError: true}, {Role: "assistant", Content: ""}}},
 			`{"model":"preset","messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"assistant","content":null,"tool_calls":[` +
-				`{"id":"x","type":"function","function":{"name":"f","arguments":"{\"a\":1.0}"}},{"id":"y","type":"function","function":{"name":"g","arguments":"{\"a\": "}},` +
+				`{"id":"x","type":"function","function":{"name":"f","arguments":"{\"a\":1.0}"}},{"id":"y","type":"function","function":{"name":"g","arguments":"{\"not_json\":\"{\\\"a\\\": \"}"}},` +
 				`{"id":"` + idOf("call-3") + `","type":"function","function":{"name":"h","arguments":"{}"}}]},{"role":"tool","content":"ok","tool_call_id":"x"},` +
 				`{"role":"tool","content":"error: bad","tool_call_id":"y"},{"role":"tool","content":"error: worse","tool_call_id":"` + idOf("call-3") + `"},` +
 				`{"role":"assistant","content":""}],"temperature":0.9,"max_tokens":100`},

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"clawsh/lib/command"
+	"clawsh/lib/provider"
+	"clawsh/lib/terminal"
+)
+
+type modelList struct {
+	Provider string           `json:"provider"`
+	Models   []provider.Model `json:"models"`
+}
+
+func (l modelList) WriteText(w io.Writer) error {
+	if len(l.Models) == 0 {
+		_, err := fmt.Fprintf(w, "%s lists no models\n", terminal.Escape(l.Provider))
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, m := range l.Models {
+		mark, length := " ", ""
+		if m.Configured {
+			mark = "*"
+		}
+		if m.ContextLength > 0 {
+			length = fmt.Sprintf("%d tokens", m.ContextLength)
+		}
+		fmt.Fprintf(t, "%s %s\t%s\n", mark, terminal.Escape(m.ID), length)
+	}
+	return t.Flush()
+}
+
+func models() command.Command {
+	return command.Command{Name: "models", Envelope: "provider models", Args: "[NAME]", Max: 1,
+		Summary: "list the models that a provider's server has",
+		Long:    "Without NAME, asks the default provider. The configured model is marked with *.",
+		Example: "claw-llm models\nclaw-llm models openai_compatible --jq '.data.models[].id'",
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			name := cfg.DefaultProvider
+			if len(c.Args) == 1 {
+				name = c.Args[0]
+			}
+			p, err := provider.New(cfg, name, provider.Options{Getenv: c.Getenv, Log: c.Log, Secrets: c.Secrets})
+			if err != nil {
+				return nil, explain(err)
+			}
+			list, err := provider.Models(ctx, p)
+			if err != nil {
+				return nil, explain(err)
+			}
+			return modelList{name, list}, nil
+		}}
+}

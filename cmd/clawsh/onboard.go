@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -20,8 +19,8 @@ import (
 
 // onboardOptions are the answers, from flags or from the terminal.
 type onboardOptions struct {
-	kind, baseURL, keyEnv, model, autonomy string
-	noTest                                 bool
+	kind, baseURL, keyEnv, model, autonomy, way string
+	noTest, wayOnly                             bool
 }
 
 type onboardResult struct {
@@ -29,15 +28,21 @@ type onboardResult struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
 	Autonomy string `json:"autonomy"`
+	Way      string `json:"way"`
 	Tested   bool   `json:"tested"`
 	Answer   string `json:"answer,omitzero"`
 }
 
 func (r onboardResult) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "wrote %s: provider %s, model %s, autonomy %s\n", r.Config, r.Provider, terminal.Escape(r.Model), r.Autonomy)
+	way := r.Way
+	if way == "" {
+		way = "your own settings"
+	}
+	fmt.Fprintf(w, "wrote %s: provider %s, model %s, autonomy %s (way to work: %s)\n", r.Config, r.Provider, terminal.Escape(r.Model), r.Autonomy, way)
 	if r.Tested {
 		fmt.Fprintf(w, "the provider answers: %s\n", terminal.Escape(r.Answer))
 	}
+	change(w)
 	_, err := io.WriteString(w, "Try: clawsh \"Hello\"\n")
 	return err
 }
@@ -45,15 +50,17 @@ func (r onboardResult) WriteText(w io.Writer) error {
 func onboard() command.Command {
 	var o onboardOptions
 	return command.Command{Name: "onboard", Summary: "connect a model: asks on the terminal what flags do not say, and tests the provider",
-		Long: "Writes the answers into config.toml, keeping everything else in it. A key is never asked for: only the name of the\n" +
-			"environment variable that will hold it.",
-		Example: "clawsh onboard\nclawsh onboard --kind openai-compatible --base-url http://localhost:1234/v1 --model local-model --autonomy supervised",
+		Long: "Checks each answer at once: whether the server is there, which models it has, whether the key's variable is set. Then asks in\n" +
+			"which of three ways the model may work: strict, middle or full. Writes the answers into config.toml, keeping everything else in\n" +
+			"it. A key is never asked for: only the name of the environment variable that holds it. With --way alone, changes nothing else.",
+		Example: "clawsh onboard\nclawsh onboard --kind openai-compatible --base-url http://localhost:1234/v1 --model local-model --way middle",
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&o.kind, "kind", "", "provider `KIND`: mock or openai-compatible")
 			f.StringVar(&o.baseURL, "base-url", "", "the provider's base `URL`, up to and including /v1")
 			f.StringVar(&o.keyEnv, "api-key-env", "", "the `NAME` of the environment variable that holds the key")
 			f.StringVar(&o.model, "model", "", "the model's `NAME`")
-			f.StringVar(&o.autonomy, "autonomy", "", "`LEVEL`: readonly, supervised or full")
+			f.StringVar(&o.way, "way", "", "the `WAY` to work: strict, middle or full")
+			f.StringVar(&o.autonomy, "autonomy", "", "only the `LEVEL`: readonly, supervised or full")
 			f.BoolVar(&o.noTest, "no-test", false, "do not send a test message")
 		},
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
@@ -61,8 +68,14 @@ func onboard() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			if err := o.questions(ctx, c); err != nil {
+			if err := o.check(c); err != nil {
 				return nil, err
+			}
+			i := interview{onboardOptions: &o, call: c, paths: p}
+			if !o.wayOnly {
+				if err := i.run(ctx); err != nil {
+					return nil, err
+				}
 			}
 			if _, err := setUp(ctx, c, p); err != nil {
 				return nil, err
@@ -71,49 +84,29 @@ func onboard() command.Command {
 		}}
 }
 
-// question is one thing to ask: skipped if a flag has answered it or when says that it does not apply.
-type question struct {
-	flag, text, preset string
-	answer             *string
-	when               func() bool
-}
-
-func always() bool { return true }
-
-// questions asks for what is missing.
-func (o *onboardOptions) questions(ctx context.Context, c *command.Call) error {
-	remote := func() bool { return o.kind == "openai-compatible" }
-	for _, q := range []question{
-		{"kind", "Provider (mock, openai-compatible)", "openai-compatible", &o.kind, always},
-		{"base-url", "Base URL", "http://localhost:1234/v1", &o.baseURL, remote},
-		{"api-key-env", "Environment variable with the API key (- for none)", "OPENAI_API_KEY", &o.keyEnv, remote},
-		{"model", "Model", "local-model", &o.model, remote},
-		{"autonomy", "Autonomy (readonly, supervised, full)", "supervised", &o.autonomy, always},
-	} {
-		if c.Changed(q.flag) || !q.when() {
-			continue
-		}
-		text, err := terminal.AskLine(ctx, fmt.Sprintf("%s [%s]: ", q.text, q.preset), 1000)
-		if errors.Is(err, terminal.ErrNoTerminal) {
-			if q.flag == "api-key-env" {
-				continue // no key is a fine answer for a local server
-			}
-			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s is missing and there is no terminal to ask on", q.flag)
-		}
-		if err != nil {
-			return fmt.Errorf("ask: %w", err)
-		}
-		if *q.answer = strings.TrimSpace(text); *q.answer == "" {
-			*q.answer = q.preset
-		}
+// check refuses flags that cannot be meant.
+func (o *onboardOptions) check(c *command.Call) error {
+	given := func(flags ...string) bool { return slices.ContainsFunc(flags, c.Changed) }
+	switch {
+	case c.Changed("way") && c.Changed("autonomy"):
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--way and --autonomy exclude each other")
+	case c.Changed("way") && len(waySettings(o.way)) == 0:
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--way %s: want strict, middle or full", terminal.Escape(o.way))
 	}
+	o.wayOnly = given("way", "autonomy") && !given("kind", "base-url", "api-key-env", "model")
 	return nil
 }
 
 // settings are the answers as configuration. An unknown kind or level is left to the validation, which names the
 // allowed values.
 func (o *onboardOptions) settings() []config.Setting {
-	set := []config.Setting{{Key: "security.autonomy", Value: o.autonomy}}
+	set := waySettings(o.way)
+	if o.autonomy != "" {
+		set = append(set, config.Setting{Key: "security.autonomy", Value: o.autonomy})
+	}
+	if o.wayOnly {
+		return set
+	}
 	if o.kind == "mock" {
 		return append(set, config.Setting{Key: "default_provider", Value: "local"}, config.Setting{Key: "default_model", Value: "mock"})
 	}
@@ -133,11 +126,7 @@ func (o *onboardOptions) settings() []config.Setting {
 
 // apply writes the answers, if the result is valid, and tests the provider.
 func (o *onboardOptions) apply(ctx context.Context, c *command.Call, p config.Paths) (command.Result, error) {
-	old, err := os.ReadFile(p.File)
-	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
-	}
-	edited, err := config.Edit(old, o.settings())
+	edited, err := o.edited(p)
 	if err != nil {
 		return nil, fmt.Errorf("change the configuration: %w", err)
 	}
@@ -151,8 +140,8 @@ func (o *onboardOptions) apply(ctx context.Context, c *command.Call, p config.Pa
 	if err != nil {
 		return nil, err
 	}
-	r := onboardResult{Config: p.File, Provider: cfg.DefaultProvider, Model: cfg.DefaultModel, Autonomy: cfg.Security.Autonomy}
-	if o.noTest {
+	r := onboardResult{Config: p.File, Provider: cfg.DefaultProvider, Model: cfg.DefaultModel, Autonomy: cfg.Security.Autonomy, Way: wayOf(cfg.Security)}
+	if o.noTest || o.wayOnly {
 		return r, nil
 	}
 	return r.test(ctx, c, cfg)

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/terminal"
+)
+
+// interview asks for what flags do not say, and checks each answer before the next question.
+type interview struct {
+	*onboardOptions
+	call  *command.Call
+	paths config.Paths
+	seen  probe
+}
+
+// maxAsked bounds how often a question is asked again.
+const maxAsked = 5
+
+// again says why an answer is of no use, so that the question is asked once more.
+type again struct{ why, hint string }
+
+// Error returns why.
+func (a again) Error() string { return a.why }
+
+// question is one thing to ask: skipped if a flag has answered it. Check takes the answer, or says what is wrong with it.
+type question struct {
+	flag, text, preset string
+	check              func(ctx context.Context, answer string) error
+}
+
+// run asks everything.
+func (i *interview) run(ctx context.Context) error {
+	if err := i.ask(ctx, question{"kind", "Provider: a server that speaks chat completions, or the mock model (openai-compatible, mock)", "openai-compatible", i.takeKind}); err != nil {
+		return err
+	}
+	if i.kind == "openai-compatible" {
+		if err := i.server(ctx); err != nil {
+			return err
+		}
+	}
+	if i.call.Changed("way") || i.call.Changed("autonomy") {
+		return nil
+	}
+	return i.ask(ctx, question{"way", ways + "Way (strict, middle, full)", "middle", i.takeWay})
+}
+
+// server asks for a server, its key and its model.
+func (i *interview) server(ctx context.Context) error {
+	if err := i.ask(ctx, question{"base-url", "Base URL of the server", "http://localhost:1234/v1", i.takeURL}); err != nil {
+		return err
+	}
+	preset := "-"
+	if i.seen.wantsKey || !i.seen.reached {
+		preset = "OPENAI_API_KEY"
+	}
+	if err := i.ask(ctx, question{"api-key-env", "Environment variable with the API key (- for none)", preset, i.takeKey}); err != nil {
+		return err
+	}
+	if !i.call.Changed("model") && i.call.Changed("base-url") && terminalIsThere() {
+		i.seen = i.look(ctx, i.call, i.paths)
+	}
+	text, preset := i.offer()
+	return i.ask(ctx, question{"model", text, preset, i.takeModel})
+}
+
+// ask asks one question until its answer is of use.
+func (i *interview) ask(ctx context.Context, q question) error {
+	if i.call.Changed(q.flag) {
+		return nil
+	}
+	for range maxAsked {
+		text, err := terminal.AskLine(ctx, fmt.Sprintf("%s [%s]: ", q.text, terminal.Escape(q.preset)), 1000)
+		if errors.Is(err, terminal.ErrNoTerminal) {
+			if q.flag == "api-key-env" {
+				return nil // no key is a fine answer for a local server
+			}
+			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s is missing and there is no terminal to ask on", q.flag)
+		}
+		if err != nil {
+			return fmt.Errorf("ask: %w", err)
+		}
+		answer := strings.TrimSpace(text)
+		if answer == "" {
+			answer = q.preset
+		}
+		err = q.check(ctx, answer)
+		var once again
+		if !errors.As(err, &once) {
+			return err
+		}
+		i.tell("%s", once.why)
+		if once.hint != "" {
+			i.tell("  %s", once.hint)
+		}
+	}
+	return envelope.Errorf(envelope.ExitUsage, "usage", "no usable answer about --%s", q.flag)
+}
+
+// tell says something between two questions.
+func (i *interview) tell(format string, args ...any) {
+	fmt.Fprintln(i.call.Stderr, terminal.Escape(i.call.Secrets.Text(fmt.Sprintf(format, args...))))
+}
+
+func (i *interview) takeKind(_ context.Context, answer string) error {
+	if answer != "mock" && answer != "openai-compatible" {
+		return again{"There is no such kind of provider: want openai-compatible or mock.", ""}
+	}
+	i.kind = answer
+	return nil
+}
+
+// takeURL tries the server at once. One that cannot be reached now may be wanted all the same.
+func (i *interview) takeURL(ctx context.Context, answer string) error {
+	i.baseURL = answer
+	open := *i.onboardOptions
+	if !i.call.Changed("api-key-env") {
+		open.keyEnv = "-" // nobody has said that this server may have a key
+	}
+	i.seen = open.look(ctx, i.call, i.paths)
+	e := i.seen.err
+	switch {
+	case e == nil:
+		i.tell("Reached: it lists %d models.", len(i.seen.models))
+		return nil
+	case i.seen.wantsKey:
+		i.tell("Reached: it wants a key.")
+		return nil
+	case i.seen.reached:
+		i.tell("Reached, but it lists no models: %s", e.Message)
+		return nil
+	case e.Code == "config.invalid":
+		return again{"That cannot be used: " + e.Message, ""}
+	}
+	i.tell("Not reached: %s", e.Message)
+	if e.Hint != "" {
+		i.tell("  %s", e.Hint)
+	}
+	keep, err := terminal.Confirm(ctx, "Keep this address all the same? [y/N]: ")
+	if err != nil {
+		return fmt.Errorf("ask: %w", err)
+	}
+	if !keep {
+		return again{"Then another one.", ""}
+	}
+	return nil
+}
+
+// takeKey looks whether the variable is set, and whether the server likes what is in it.
+func (i *interview) takeKey(ctx context.Context, answer string) error {
+	i.keyEnv = answer
+	if answer == "-" {
+		return nil
+	}
+	seen := i.look(ctx, i.call, i.paths)
+	switch {
+	case seen.err != nil && seen.err.Code == "config.invalid":
+		return again{"That is not the name of an environment variable.", "Give the name, such as OPENAI_API_KEY, never the key itself."}
+	case strings.TrimSpace(i.call.Getenv(answer)) == "":
+		i.tell("%s is not set here: set it to the key before you start clawsh.", answer)
+		return nil
+	case seen.wantsKey:
+		return again{"The server does not take the key in " + answer + ": " + seen.err.Message, "Name another variable, or end this with Ctrl-C and set it."}
+	}
+	if i.seen = seen; seen.err == nil {
+		i.tell("The key in %s is taken: the server lists %d models.", answer, len(seen.models))
+	}
+	return nil
+}
+
+// maxOffered is how many models are shown.
+const maxOffered = 20
+
+// offer is the question about the model, with those that there are.
+func (i *interview) offer() (text, preset string) {
+	if len(i.seen.models) == 0 {
+		return "Model", "local-model"
+	}
+	var b strings.Builder
+	for n, m := range i.seen.models[:min(len(i.seen.models), maxOffered)] {
+		fmt.Fprintf(&b, "  %d  %s\n", n+1, terminal.Escape(m.ID))
+	}
+	if more := len(i.seen.models) - maxOffered; more > 0 {
+		fmt.Fprintf(&b, "  and %d more: clawsh provider models lists them\n", more)
+	}
+	return b.String() + "Model (number or name)", i.seen.models[0].ID
+}
+
+func (i *interview) takeModel(_ context.Context, answer string) error {
+	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= min(len(i.seen.models), maxOffered) {
+		answer = i.seen.models[n-1].ID
+	}
+	if len(i.seen.models) > 0 && !i.seen.has(answer) && i.model != answer {
+		i.model = answer
+		return again{"The server does not list " + answer + ".", "Give it once more to use it all the same."}
+	}
+	i.model = answer
+	for _, m := range i.seen.models {
+		if m.ID == answer && m.ContextLength > 0 {
+			i.tell("It reads %d tokens: keep context.max_tokens in the configuration below that.", m.ContextLength)
+		}
+	}
+	return nil
+}
+
+func terminalIsThere() bool { return stdinIsTerminal() }
+
+// ways says in plain words which ways to work there are.
+const ways = `How may the model work?
+  strict  Looking at files in the workspace runs by itself. Every command and every change is asked about, and what is not on the list of
+          allowed commands is denied.
+  middle  (recommended) Allowed commands that only read run by themselves, too. Every change and every other command is asked about, so that
+          the model can build and test while you look on.
+  full    Nothing is asked.
+In each of them forbidden paths and commands stay blocked, commands run in the sandbox, and clawsh estop stops everything.
+`
+
+func (i *interview) takeWay(_ context.Context, answer string) error {
+	names := []string{"strict", "middle", "full"}
+	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(names) {
+		answer = names[n-1]
+	}
+	if !slices.Contains(names, answer) {
+		return again{"Want strict, middle or full.", ""}
+	}
+	i.way = answer
+	return nil
+}
+
+// waySettings are the settings of a way to work.
+func waySettings(way string) []config.Setting {
+	set := func(autonomy, harmless, high string) []config.Setting {
+		return []config.Setting{{Key: "security.autonomy", Value: autonomy}, {Key: "security.harmless", Value: harmless}, {Key: "security.high", Value: high}}
+	}
+	switch way {
+	case "strict":
+		return set("supervised", "ask", "deny")
+	case "middle":
+		return set("supervised", "low", "ask")
+	case "full":
+		return []config.Setting{{Key: "security.autonomy", Value: "full"}}
+	}
+	return nil
+}
+
+// wayOf names the way that a configuration works, "" if it is none of the three.
+func wayOf(s config.Security) string {
+	switch {
+	case s.Autonomy == "full":
+		return "full"
+	case s.Autonomy == "supervised" && s.Harmless == "ask" && s.High == "deny":
+		return "strict"
+	case s.Autonomy == "supervised" && s.Harmless == "low" && s.High == "ask":
+		return "middle"
+	}
+	return ""
+}
+
+// change says how to work in another way.
+func change(w io.Writer) {
+	fmt.Fprintln(w, "Another way to work: clawsh onboard --way strict|middle|full, or autonomy, harmless and high under [security] in the configuration.")
+}

@@ -14,8 +14,12 @@ import (
 // policyResult is the policy, and whether the emergency stop overrides it.
 type policyResult struct {
 	policy.Description
-	Estop       bool   `json:"estop"`
-	EstopReason string `json:"estop_reason,omitzero"`
+	WorkspaceFrom      string            `json:"workspace_from"`                // flag, environment, here or config
+	WorkspaceTrustedAt string            `json:"workspace_trusted_at,omitzero"` // of here
+	WorkspaceMissing   bool              `json:"workspace_missing,omitzero"`
+	ReadRootsUnused    []config.ReadRoot `json:"read_roots_unused,omitzero"`
+	Estop              bool              `json:"estop"`
+	EstopReason        string            `json:"estop_reason,omitzero"`
 }
 
 func (r policyResult) WriteText(w io.Writer) error {
@@ -26,7 +30,36 @@ func (r policyResult) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%-19s %s\n", "emergency stop", terminal.Escape(state)); err != nil {
 		return err
 	}
+	if _, err := fmt.Fprintf(w, "%-19s %s\n", "workspace named by", r.because()); err != nil {
+		return err
+	}
+	for _, root := range r.ReadRootsUnused {
+		if _, err := fmt.Fprintf(w, "%-19s %s is not in force: %s\n", "read root", terminal.Escape(root.Path), terminal.Escape(root.Why)); err != nil {
+			return err
+		}
+	}
 	return r.Description.WriteText(w)
+}
+
+// because says why the workspace is the one that it is.
+func (r policyResult) because() string {
+	why := map[string]string{config.FromFlag: "-C on the command line", config.FromEnvironment: config.EnvWorkspace + " in the environment",
+		config.FromHere:   `workspace = "here": clawsh was started there, and you let the agent work there on ` + r.WorkspaceTrustedAt,
+		config.FromConfig: "workspace_dir in the configuration"}[r.WorkspaceFrom]
+	if r.WorkspaceMissing {
+		why += "; there is no such directory, clawsh init makes it"
+	}
+	return why
+}
+
+// place fills in what is in force here.
+func (r *policyResult) place(cfg *config.Config) {
+	r.WorkspaceFrom, r.WorkspaceTrustedAt, r.WorkspaceMissing = cfg.Workspace.From, cfg.Workspace.Trusted, cfg.Workspace.Real == ""
+	for _, root := range cfg.ReadRoots {
+		if root.Why != "" {
+			r.ReadRootsUnused = append(r.ReadRootsUnused, root)
+		}
+	}
 }
 
 func policyCommand() command.Command {
@@ -41,6 +74,7 @@ func policyCommand() command.Command {
 				return nil, err
 			}
 			r := policyResult{Description: p.Describe()}
+			r.place(cfg)
 			r.Estop, r.EstopReason = config.Estop(cfg.Home)
 			return r, nil
 		}}

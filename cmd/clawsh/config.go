@@ -53,7 +53,11 @@ func configValidate() command.Command {
 // checked holds the rules to their examples, the user's own and the built-in ones.
 func checked(file string, cfg *config.Config) (command.Result, error) {
 	r := validResult{File: file, Found: cfg.Found(), Problems: []config.Problem{}}
-	err := errors.Join(policy.CheckRules(cfg, policy.OS{}), policy.CheckPrograms())
+	judging := *cfg
+	if cfg.CheckWorkspace() != nil { // the file is no worse for being checked where the agent may not work
+		judging.Workspace, judging.WorkspaceDir = config.Workspace{}, cfg.Workspace.Fixed
+	}
+	err := errors.Join(policy.CheckRules(&judging, policy.OS{}), policy.CheckPrograms())
 	if err == nil {
 		return r, nil
 	}

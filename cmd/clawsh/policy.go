@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
+	"clawsh/lib/loop"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
+	"clawsh/lib/terminal"
 )
 
 // policyCommand shows the policy, which the gate knows, and the sandbox, which claw-exec knows by trying it.
@@ -19,6 +22,9 @@ func policyCommand() command.Command {
 	return command.Command{Name: "policy", Summary: "show the security policy that is in force, and what sandbox works here", Example: "clawsh policy",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if !c.JSON() {
+				if err := writeProject(c); err != nil {
+					return nil, err
+				}
 				for _, stage := range [][]string{{"claw-gate", "policy"}, {"claw-exec", "sandbox"}} {
 					if err := askStage(ctx, c, c.Stdout, stage...); err != nil && !unusable(err) {
 						return nil, err
@@ -34,13 +40,17 @@ func policyCommand() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			return policyReport{Policy: policy, Preflight: preflight}.join()
+			project, err := record.Encode(project(c))
+			if err != nil {
+				return nil, err
+			}
+			return policyReport{Policy: policy, Preflight: preflight, Project: project}.join()
 		}}
 }
 
 // policyReport is the gate's answer with claw-exec's in it.
 type policyReport struct {
-	Policy, Preflight record.Raw
+	Policy, Preflight, Project record.Raw
 }
 
 // joined is JSON that is put into the envelope as it is.
@@ -54,7 +64,45 @@ func (r policyReport) join() (command.Result, error) {
 	if !ok {
 		return nil, fmt.Errorf("claw-gate's policy is no object")
 	}
-	return joined{record.Raw(append(append(append(bytes.Clone(body), `,"preflight":`...), r.Preflight...), '}'))}, nil
+	return joined{record.Raw(slices.Concat(body, []byte(`,"project_file":`), r.Project, []byte(`,"preflight":`), r.Preflight, []byte("}")))}, nil
+}
+
+// projectReport says which file of the workspace the model is told about the project.
+type projectReport struct {
+	Name   string `json:"name"`            // empty if the configuration names none
+	SHA256 string `json:"sha256,omitzero"` // of the file, if it is there
+	Bytes  int    `json:"bytes,omitzero"`
+	Error  string `json:"error,omitzero"` // why it cannot be used
+}
+
+func project(c *command.Call) projectReport {
+	cfg, err := c.Config()
+	if err != nil {
+		return projectReport{} // the stages say why
+	}
+	r := projectReport{Name: cfg.Context.ProjectFile}
+	p, err := loop.ReadProject(cfg)
+	if err != nil {
+		r.Error = err.Error()
+		return r
+	}
+	r.SHA256, r.Bytes = p.SHA256, p.Bytes
+	return r
+}
+
+func writeProject(c *command.Call) error {
+	r := project(c)
+	state := fmt.Sprintf("%s, %d bytes, sha256 %s", r.Name, r.Bytes, r.SHA256)
+	switch {
+	case r.Name == "":
+		state = "none"
+	case r.Error != "":
+		state = r.Error
+	case r.SHA256 == "":
+		state = "there is no " + r.Name
+	}
+	_, err := fmt.Fprintf(c.Stdout, "%-19s %s\n", "project file", terminal.Escape(state))
+	return err
 }
 
 // askStage runs a stage's command with its output to w. A failure has been told by the stage.

@@ -222,7 +222,7 @@ func holds(dir fs.FileInfo, path string) bool {
 
 // here turns the directory in which clawsh was started into its repository's root, and asks whether it is trusted.
 func (p Paths) here(c *Config, w *Workspace) error {
-	if root, info := p.repository(c, w.Real); root != "" {
+	if root, info := p.repository(c, w.Real, owner); root != "" {
 		w.Dir, w.Real, w.ID = root, root, identity(info)
 	}
 	t, err := ReadTrust(c.Home)
@@ -244,7 +244,7 @@ func (p Paths) here(c *Config, w *Workspace) error {
 
 // repository is the nearest directory from dir upwards that holds .git and could be a workspace. One above dir counts only if
 // it and its .git belong to dir's owner: anybody can make a /tmp/.git.
-func (p Paths) repository(c *Config, dir string) (string, fs.FileInfo) {
+func (p Paths) repository(c *Config, dir string, owner func(fs.FileInfo) int) (string, fs.FileInfo) {
 	start, err := os.Stat(dir)
 	if err != nil {
 		return "", nil

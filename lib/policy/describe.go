@@ -63,7 +63,7 @@ func ownRules(rules []config.Rule) string {
 	for _, r := range rules {
 		out = append(out, r.Name+" ("+r.Decide+")")
 	}
-	return strings.Join(out, " ")
+	return fmt.Sprintf("%d: %s", len(rules), strings.Join(out, " "))
 }
 
 // sandboxEffect says in words what a mode of the sandbox means.
@@ -77,18 +77,30 @@ func sandboxEffect(mode string) string {
 	return "commands run in this engine, or not at all"
 }
 
+// effect says in words what the level and its keys mean.
+func (d Description) effect() string {
+	harmless := map[string]string{"ask": "", "low": ", commands that only read run unasked (harmless = low)"}[d.Harmless]
+	high := map[string]string{"deny": "high is denied", "ask": "high asks too (high = ask)"}[d.High]
+	switch d.Autonomy {
+	case "readonly":
+		return "low risk runs, everything else is denied" + harmless
+	case "supervised":
+		return "low risk runs, medium asks, " + cmp.Or(high, "high is denied") + harmless
+	}
+	return "everything runs that no rule blocks"
+}
+
 // WriteText writes the policy for people.
 func (d Description) WriteText(w io.Writer) error {
-	effect := map[string]string{
-		"readonly":   "low risk runs, everything else is denied",
-		"supervised": "low risk runs, medium asks, high is denied",
-		"full":       "everything runs that no rule blocks"}[d.Autonomy]
 	boundary := "nothing outside it is touched"
-	if !d.WorkspaceOnly {
+	switch {
+	case !d.WorkspaceOnly:
 		boundary = "workspace_only = false: other places are medium risk"
+	case len(d.ReadRoots) > 0:
+		boundary = "outside it only the read roots are read, and nothing is changed"
 	}
 	for _, row := range [][2]string{
-		{"autonomy", d.Autonomy + ": " + effect}, {"workspace", d.Workspace + ": " + boundary},
+		{"autonomy", d.Autonomy + ": " + d.effect()}, {"workspace", d.Workspace + ": " + boundary},
 		{"read roots", cmp.Or(strings.Join(d.ReadRoots, " "), "none")}, {"forbidden paths", strings.Join(d.ForbiddenPaths, " ")}, {"forbidden commands", strings.Join(d.ForbiddenCommands, " ")},
 		{"allowed commands", strings.Join(d.AllowedCommands, " ")}, {"allowed domains", strings.Join(d.AllowedDomains, " ")},
 		{"tools", strings.Join(d.Tools, " ")}, {"sandbox", d.Sandbox + ": " + sandboxEffect(d.Sandbox)}, {"own rules", ownRules(d.Rules)}, {"policy hash", d.PolicyHash}} {

@@ -139,6 +139,9 @@ func (l *Loop) write(ctx context.Context, s *record.Summary, old []conversation.
 		s.Usage, s.Provider, s.Model = s.Usage.Add(resp.Usage), resp.Provider, resp.Model
 		s.Content = strings.TrimSpace(resp.FinalText)
 		spent := used(req, resp)
+		if resp.FinishReason != record.FinishStop && resp.FinishReason != record.FinishToolCalls && s.Content != "" {
+			return last, envelope.Errorf(envelope.ExitError, "compact.cut", "the model's summary is not whole: it ended by %q", resp.FinishReason).WithHint(unchanged)
+		}
 		if err := l.acceptable(s.Content, old); err != nil {
 			return last, err
 		}

@@ -52,13 +52,17 @@ type TestReport struct {
 	Text      string `json:"text"`
 }
 
-// Test sends one short message and returns what came back. Provider is the one that answered, behind a wrapper too.
+// Test sends one short message and returns what came back. Provider is the one that answered, behind a wrapper too. A model that
+// thought and came to no answer is there; one that said nothing at all is of no use.
 func Test(ctx context.Context, p Provider) (TestReport, error) {
 	start := time.Now()
 	resp, err := p.Chat(ctx, &record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"),
 		Messages: []record.Message{{Role: "user", Content: "Answer with the word pong."}}}, nil)
 	if err != nil {
 		return TestReport{}, err
+	}
+	if strings.TrimSpace(resp.FinalText) == "" && resp.Reasoning == "" {
+		return TestReport{}, &Error{Provider: resp.Provider, Code: CodeBadResponse, Message: "answered, but without a word", Hint: "is " + short(resp.Model) + " a model for conversations?"}
 	}
 	return TestReport{Provider: resp.Provider, Kind: p.Kind(), Model: resp.Model, LatencyMS: time.Since(start).Milliseconds(),
 		Text: beginning(resp.FinalText)}, nil

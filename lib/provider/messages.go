@@ -18,6 +18,10 @@ type message struct {
 	fields []record.Member
 }
 
+// unanswered stands between the results of a turn that ended without an answer and the next message: templates that want roles by
+// turns refuse a user behind a tool.
+var unanswered = []record.Member{{Name: "role", Value: record.Raw(`"assistant"`)}, {Name: "content", Value: record.Raw(`"(this turn ended without an answer)"`)}}
+
 // messages are the messages of a request as they are sent. Neighbours of one role become one: many chat templates take none.
 func (c *chat) messages(req *record.Request, without map[string]bool) (record.Raw, error) {
 	var all []message
@@ -36,6 +40,8 @@ func (c *chat) messages(req *record.Request, without map[string]bool) (record.Ra
 		}
 		if n := len(all); n > 0 && all[n-1].join(next) {
 			continue
+		} else if n > 0 && all[n-1].role == "tool" && next.role == "user" {
+			all = append(all, message{"assistant", unanswered})
 		}
 		all = append(all, next)
 	}

@@ -82,6 +82,7 @@ func TestNeighboursOfOneRole(t *testing.T) {
 		"answers":            {[]record.Message{said("a"), said("b")}, `{"role":"assistant","content":"a\n\nb"}`},
 		"an answer and call": {[]record.Message{said("a"), call, result}, `{"role":"assistant","content":"a",` + called},
 		"results":            {[]record.Message{call, result, call, result}, `{"role":"assistant","content":null,` + called + `,{"role":"assistant","content":null,` + called},
+		"no answer":          {[]record.Message{call, result, user("a")}, `{"role":"assistant","content":null,` + called + `,{"role":"assistant","content":"(this turn ended without an answer)"},{"role":"user","content":"a"}`},
 		"nothing to join":    {[]record.Message{user("a"), said("b"), user("c")}, `{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}`},
 	} {
 		got, err := (&chat{endpoint: &endpoint{}}).messages(&record.Request{Messages: c.in}, nil)

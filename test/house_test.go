@@ -19,7 +19,7 @@ var rows = [][]string{
 	{"provider", "policy", "tool", "receipt", "memory", "sandbox"},
 	{"command"},
 	{"config", "permit", "terminal", "process", "confine", "conversation", "edit"},
-	{"durable"},
+	{"durable", "result"},
 	{"record", "envelope", "seccomp", "secret"},
 }
 

@@ -14,7 +14,7 @@ import (
 func access(cfg *config.Config, homes string) confine.Access {
 	a := confine.Access{
 		Read:  append([]string{cfg.PermitPubPath()}, cfg.Readable()...),
-		Write: []string{cfg.WorkspaceDir, homes},
+		Write: []string{cfg.WorkspaceDir, homes, cfg.ResultsDir()},
 		Own:   []string{cfg.PermitsUsedPath(), cfg.UnderWayPath()},
 		List:  []string{cfg.Home},
 		// for ask_user

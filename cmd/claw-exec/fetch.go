@@ -30,7 +30,9 @@ func fetch() command.Command {
 				return nil, fmt.Errorf("read the arguments: %w", err)
 			}
 			t, _ := tool.Lookup("http")
-			b, err := record.Encode(tool.Run(ctx, t, args, &tool.Env{Config: cfg, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets}))
+			whole := *cfg
+			whole.Limits.MaxOutputBytes = max(cfg.Limits.MaxOutputBytes, cfg.Limits.MaxResponseBytes) // the filter cuts it, and keeps it
+			b, err := record.Encode(tool.Run(ctx, t, args, &tool.Env{Config: &whole, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets}))
 			if err != nil {
 				return nil, err
 			}

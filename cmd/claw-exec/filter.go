@@ -16,6 +16,7 @@ import (
 	"clawsh/lib/permit"
 	"clawsh/lib/policy"
 	"clawsh/lib/record"
+	"clawsh/lib/result"
 	"clawsh/lib/secret"
 	"clawsh/lib/stage"
 	"clawsh/lib/tool"
@@ -31,6 +32,7 @@ type executor struct {
 	env      *tool.Env
 	// unconfined is why a program was not run for want of a sandbox.
 	unconfined string
+	results    *result.Store
 	homes      string   // where commands have their private homes
 	underWay   *os.File // locked while calls may run
 	broker     *client  // starts what this process may not; nil if no tool needs it
@@ -74,7 +76,7 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if err := cfg.CheckWorkspace(); err != nil {
 		return nil, err
 	}
-	e := &executor{call: c, config: cfg}
+	e := &executor{call: c, config: cfg, results: &result.Store{Dir: cfg.ResultsDir()}}
 	if slices.ContainsFunc(cfg.Channels.CLI.ToolsAllow, func(t string) bool { return t == "shell" || t == "http" || t == "memory_search" }) {
 		if e.homes, err = tool.MakeHomes(); err != nil {
 			return nil, err
@@ -102,6 +104,7 @@ func openExecutor(c *command.Call) (*executor, error) {
 		e.env.HomeSeen = homeSeen(cfg)
 		e.env.Launch, e.env.Away = e.broker.launch, e.broker.away // and the broker ends what they leave behind
 	}
+	_ = os.MkdirAll(cfg.ResultsDir(), 0o700) // what cannot be kept is told when it is
 	if err := c.Confine(access(cfg, e.homes)); err != nil {
 		return nil, err
 	}
@@ -215,7 +218,12 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 	defer cancel(nil)
 	env := *e.env
 	env.ConversationID, env.Guard, env.ReadOnly = call.ConversationID, e.guard(call.Verdict.Risk), call.Verdict.Risk == record.RiskLow
+	env.Results = e.results
+	if call.ConversationID != "" {
+		env.Result = result.Prefix + result.ID(call.ID)
+	}
 	r := tool.Run(ctx, t, call.Args, &env)
+	e.keep(call, r)
 	if r.Meta.Sandbox == record.SandboxUnavailable {
 		e.unconfined = r.Error
 	}
@@ -227,6 +235,17 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 		status = record.StatusFailed
 	}
 	return outcome{status, r}
+}
+
+// keep keeps what a call returned, without its secrets, to be read on. That it cannot be kept does not undo the call.
+func (e *executor) keep(call record.ToolCall, r tool.Result) {
+	text := r.Whole
+	if text == "" {
+		text = r.Output
+	}
+	if err := e.results.Keep(call.ConversationID, call.ID, e.call.Secrets.Text(text)); err != nil {
+		e.call.Log.Warn("result not kept", "event", "result_not_kept", "call_id", call.ID, "error", err.Error())
+	}
 }
 
 // admit checks that the permit is for exactly this call, and that it was not used before.

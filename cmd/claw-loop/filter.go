@@ -14,6 +14,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
+	"clawsh/lib/result"
 	"clawsh/lib/stage"
 	"clawsh/lib/terminal"
 )
@@ -76,6 +77,9 @@ func filter() command.Command {
 			}
 			r.ready(l)
 			defer recoverCalls(ctx, c)()
+			if cfg, err := c.Config(); err == nil && o.noSave {
+				defer func() { _ = (&result.Store{Dir: cfg.ResultsDir()}).Remove(l.ConversationID) }()
+			}
 			defer l.Close()
 			res, err := stage.Filter(ctx, c, stage.Stage{Text: textUser,
 				Handlers: map[record.Kind]stage.Handler{record.KindUser: r.handle}})

@@ -40,7 +40,7 @@ func clearAll() command.Command {
 					r.Removed = len(all)
 					_, err = s.Clear()
 				}
-				return errors.Join(err, mirrorOf(cfg).Clear(), forgetTyped(cfg.HistoryPath(), nil))
+				return errors.Join(err, mirrorOf(cfg).Clear(), resultsOf(cfg).Clear(), forgetTyped(cfg.HistoryPath(), nil))
 			})
 			if err != nil {
 				return nil, err

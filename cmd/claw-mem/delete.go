@@ -12,6 +12,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
+	"clawsh/lib/result"
 	"clawsh/lib/terminal"
 )
 
@@ -42,7 +43,7 @@ nothing of them is left in it: of a large one, that takes a while. The beginning
 			}
 			var r deleteResult
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {
-				r.Conversations, err = forget(s, mirrorOf(cfg), cfg.HistoryPath(), c.Args)
+				r.Conversations, err = forget(s, mirrorOf(cfg), resultsOf(cfg), cfg.HistoryPath(), c.Args)
 				return err
 			})
 			if err != nil {
@@ -52,9 +53,12 @@ nothing of them is left in it: of a large one, that takes a while. The beginning
 		}}
 }
 
+// resultsOf are the results of tools that were kept to be read on.
+func resultsOf(cfg *config.Config) *result.Store { return &result.Store{Dir: cfg.ResultsDir()} }
+
 // forget removes the mirrors and what was typed first: as long as the memory knows a conversation, an interrupted deletion can be repeated.
 // What is written to a mirror meanwhile is removed in the end.
-func forget(s *memory.Store, m *memory.Mirror, history string, ids []string) ([]memory.Conversation, error) {
+func forget(s *memory.Store, m *memory.Mirror, r *result.Store, history string, ids []string) ([]memory.Conversation, error) {
 	var full []string
 	lines := map[string]bool{}
 	for _, id := range ids {
@@ -65,14 +69,14 @@ func forget(s *memory.Store, m *memory.Mirror, history string, ids []string) ([]
 		typed(entries, lines)
 		full = append(full, conv.ID)
 	}
-	if err := errors.Join(m.Remove(full...), forgetTyped(history, lines)); err != nil {
+	if err := errors.Join(m.Remove(full...), r.Remove(full...), forgetTyped(history, lines)); err != nil {
 		return nil, err
 	}
 	list, err := s.Delete(full...)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.Remove(full...); err != nil {
+	if err := errors.Join(m.Remove(full...), r.Remove(full...)); err != nil {
 		return nil, err
 	}
 	for _, conv := range list {

@@ -23,6 +23,7 @@ import (
 func forgetting(c *command.Call, cfg *config.Config) confine.Access {
 	a := clearing(c, cfg)
 	if cfg != nil {
+		a.Write = append(a.Write, cfg.ResultsDir())
 		if info, err := os.Lstat(cfg.HistoryPath()); err == nil && info.Mode().IsRegular() {
 			a.Own = append(a.Own, cfg.HistoryPath())
 		}

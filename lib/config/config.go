@@ -213,6 +213,9 @@ func (c *Config) EstopPath() string { return filepath.Join(c.Home, "ESTOP") }
 // AuditPath is the log of the gate's decisions.
 func (c *Config) AuditPath() string { return filepath.Join(c.Home, "audit.jsonl") }
 
+// ResultsDir is the directory of long results, kept to be read on.
+func (c *Config) ResultsDir() string { return filepath.Join(c.Home, "results") }
+
 // KeysDir is the directory of keys.
 func (c *Config) KeysDir() string { return filepath.Join(c.Home, "keys") }
 

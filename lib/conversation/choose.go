@@ -46,8 +46,9 @@ func (b Budget) share() Budget {
 // Choose returns what a model is sent: the summary, and of the turns the newest. What is over the budget goes in this order:
 // results of tools in the older turns are shortened to head and tail, the oldest first; then the oldest turns are left out,
 // whole. The newest turn is always there. Its results are shortened only where it takes more than three quarters of the budget,
-// with others before it, or the whole, alone; then to nothing but the line that says how to see them, if need be. Room that is
-// left in the end makes results whole again, the newest first.
+// with others before it, or the whole, alone: those of its last two rounds last, which share the room, so that what the model has
+// just asked for has half of it at least; then to nothing but the line that says how to see them, if need be. Room that is left in
+// the end makes results whole again, the newest first.
 //
 // The result is within the budget unless only the newest turn is left, all of its results shortened. The turns that were given
 // are not changed.
@@ -96,6 +97,13 @@ func (ch *chooser) newest(messages []record.Message, others bool) {
 	}
 	whole := slices.Clone(messages)
 	ch.used = ch.used.plus(sizeOf(messages...))
+	before, _ := rounds(messages)
+	for i := 0; i < before && !most.holds(ch.used); i++ {
+		ch.shorten(&messages[i], whole[i], keptBytes)
+	}
+	if !most.holds(ch.used) {
+		ch.share(messages, whole, most)
+	}
 	for _, level := range []struct {
 		budget Budget
 		bytes  int

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"clawsh/lib/record"
+	"clawsh/lib/result"
 )
 
 // turn makes a turn of a user message, one round of calls for each output, and an answer.
@@ -105,7 +106,7 @@ func TestChooseKeepsTheSummary(t *testing.T) {
 func TestShorten(t *testing.T) {
 	m := record.Message{Role: "tool", ToolCallID: "call-7", Content: "BEGIN " + strings.Repeat("ä€😀", 5000) + " END"}
 	s := Shorten(m, keptBytes).Content
-	if !strings.HasPrefix(s, "BEGIN ") || !strings.HasSuffix(s, " END") || strings.ContainsRune(s, '\ufffd') || !strings.Contains(s, "claw-mem show call-7") {
+	if !strings.HasPrefix(s, "BEGIN ") || !strings.HasSuffix(s, " END") || strings.ContainsRune(s, '\ufffd') || !strings.Contains(s, `file_read {"path":"result:`+result.ID("call-7")+`","from_line":1}`) {
 		t.Errorf("%.200q", s)
 	}
 	var cut, of int
@@ -248,4 +249,52 @@ func FuzzChoose(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTwoFilesCanBeCompared: what was just asked for keeps its share, in one round and in two, alone and with turns before.
+func TestTwoFilesCanBeCompared(t *testing.T) {
+	file := func(name string) string { return strings.Repeat("a line of the file "+name+"\n", 64<<10/23) } // some 16,400 tokens
+	one := Turn{ID: "c", Messages: []record.Message{{Role: "user", Content: "compare"},
+		{Role: "assistant", ToolCalls: []record.CallPart{{ID: "call-a", Name: "file_read", Args: record.Raw("{}")}, {ID: "call-b", Name: "file_read", Args: record.Raw("{}")}}},
+		{Role: "tool", ToolCallID: "call-a", Content: file("a")}, {Role: "tool", ToolCallID: "call-b", Content: file("b")}}}
+	small := make([]string, 20)
+	for i := range small {
+		small[i] = strings.Repeat("small result\n", 300)
+	}
+	for name, c := range map[string]struct {
+		turns []Turn
+		least int // bytes of each of the two newest results
+	}{
+		"one round":                        {[]Turn{one}, 55_000},
+		"two rounds":                       {[]Turn{turn("c", file("a"), file("b"))}, 55_000},
+		"with turns before":                {[]Turn{turn("a", file("x")), turn("b", file("y")), one}, 45_000},
+		"behind twenty rounds":             {[]Turn{turn("c", append(small, file("a"), file("b"))...)}, 40_000},
+		"behind others of the same length": {[]Turn{turn("c", file("x"), file("y"), file("a"), file("b"))}, 55_000},
+	} {
+		got := Conversation{Turns: c.turns}.Choose(Budget{Tokens: 32_000})
+		var lengths []int
+		for _, m := range got.Turns[len(got.Turns)-1].Messages {
+			if m.Role == "tool" {
+				lengths = append(lengths, len(m.Content))
+				if len(m.Content) > keptBytes+300 && strings.Contains(m.Content, "left out") && !strings.Contains(m.Content, "\n[") {
+					t.Errorf("%s: cut in the middle of a line", name)
+				}
+			}
+		}
+		if n := len(lengths); lengths[n-1] < c.least || lengths[n-2] < c.least || got.Tokens() > 32_000 {
+			t.Errorf("%s: %v, %d tokens", name, lengths, got.Tokens())
+		}
+	}
+}
+
+func TestFill(t *testing.T) {
+	for _, c := range []struct {
+		sizes []int
+		room  int
+		want  int
+	}{{[]int{10, 10}, 10, 5}, {[]int{1, 10, 10}, 11, 5}, {[]int{1, 2}, 9, 9}, {nil, 5, 5}, {[]int{7}, 0, 0}} {
+		if got := fill(c.sizes, c.room); got != c.want {
+			t.Errorf("%v in %d: %d, want %d", c.sizes, c.room, got, c.want)
+		}
+	}
 }

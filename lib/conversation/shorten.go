@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"clawsh/lib/record"
+	"clawsh/lib/result"
 )
 
 // How much of a tool result Shorten keeps: two thirds of it are its head, the rest its tail.
@@ -15,11 +16,20 @@ const (
 )
 
 // Shorten returns a tool result of which head and tail are left, together at most most bytes, with a line between them that
-// says how much was cut and how to see it. A result that would not get shorter is returned as it is.
+// says how much was left out and how the model can read it. Both end with whole lines where there are lines. A result that would
+// not get shorter is returned as it is.
 func Shorten(m record.Message, most int) record.Message {
 	head, tail := cutAt(m.Content, most*2/3, most-most*2/3)
-	note := fmt.Sprintf("[%d of %d bytes left out here to save room; claw-mem show %s shows all]", len(m.Content)-len(head)-len(tail),
-		len(m.Content), m.ToolCallID)
+	if end := strings.LastIndexByte(head, '\n') + 1; end > len(head)/2 {
+		head = head[:end]
+	}
+	if begin := strings.IndexByte(tail, '\n') + 1; begin > 0 && begin < len(tail)/2 {
+		tail = tail[begin:]
+	}
+	// One line more than is missing: an error may stand before what the tool wrote.
+	from := max(strings.Count(head, "\n"), 1)
+	note := fmt.Sprintf("[%d of %d bytes left out here to save room; read on: file_read {\"path\":%q,\"from_line\":%d}]", len(m.Content)-len(head)-len(tail),
+		len(m.Content), result.Prefix+result.ID(m.ToolCallID), from)
 	var parts []string
 	for _, p := range []string{strings.TrimSuffix(head, "\n"), note, tail} {
 		if p != "" {

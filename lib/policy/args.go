@@ -10,6 +10,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/edit"
 	"clawsh/lib/record"
+	"clawsh/lib/result"
 )
 
 // Arguments of the tools, as package tool decodes them too.
@@ -152,9 +153,24 @@ func (p *Policy) fileList(a pathArgs) finding {
 	return p.path(path, reading)
 }
 
+// resultOf judges a path that names the result of an earlier call: claw-exec opens none but the conversation's own.
+func resultOf(path string) (finding, bool) {
+	id, ok := strings.CutPrefix(path, result.Prefix)
+	switch {
+	case !ok:
+		return finding{}, false
+	case !result.Valid(id):
+		return invalid(errors.New("path: there is no result of this name")), true
+	}
+	return low("path.result", "reads a result of this conversation"), true
+}
+
 func (p *Policy) fileRead(a readArgs) finding {
 	if a.Path == nil {
 		return missing("path")
+	}
+	if f, ok := resultOf(*a.Path); ok {
+		return f
 	}
 	return p.path(*a.Path, reading)
 }
@@ -166,6 +182,9 @@ func (p *Policy) fileSearch(a findArgs) finding {
 	path := "."
 	if a.Path != nil && *a.Path != "" {
 		path = *a.Path
+	}
+	if f, ok := resultOf(path); ok {
+		return f
 	}
 	return p.path(path, reading)
 }

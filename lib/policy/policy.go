@@ -8,6 +8,7 @@
 //	args.invalid        the arguments are not what the tool takes                           denied, at the tool's risk
 //	tool.low            time, memory_search, ask_user                                       low
 //	path.workspace      inside the workspace                                                low to read, medium to write
+//	path.result         the result of an earlier call of the conversation                   low
 //	path.open           outside it, where workspace_only is false                           medium
 //	path.read_root      in a read root                                                      low to read, blocked to write
 //	path.outside        outside it                                                          blocked

@@ -32,7 +32,7 @@ func (timeTool) Invoke(_ context.Context, args record.Raw, env *Env) Result {
 	zone, offset := now.Zone()
 	r := Result{Success: true}
 	r.setText(fmt.Sprintf("local: %s %s\nutc: %s\nzone: %s (UTC%s)\nunix: %d\n", now.Format(time.RFC3339), now.Format("Monday"),
-		now.UTC().Format(time.RFC3339), zone, offsetText(offset), now.Unix()), env.Config.Limits.MaxOutputBytes)
+		now.UTC().Format(time.RFC3339), zone, offsetText(offset), now.Unix()), env)
 	return r
 }
 

@@ -69,7 +69,7 @@ func (listTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 		return failed(err, "list %q: %v", a.Path)
 	}
 	r := Result{Success: true}
-	r.setText(l.text(), env.Config.Limits.MaxOutputBytes)
+	r.setText(l.text(), env)
 	return r
 }
 

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"unicode/utf8"
 
 	"clawsh/lib/config"
 	"clawsh/lib/record"
+	"clawsh/lib/result"
 )
 
 // readTool reads a text file of the workspace, whole or in part.
@@ -64,12 +66,11 @@ func (readTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 	if err := a.check(); err != nil {
 		return failf("%v", err)
 	}
-	w, rel, err := openFor(env, a.Path)
-	if err != nil {
-		return failed(err, "read %q: %v", a.Path)
+	if !a.byBytes() && !a.byLines() {
+		here := *env
+		here.Result, env = a.Path, &here // what does not fit is read from the file itself
 	}
-	defer w.close()
-	text, size, withheld, err := w.read(ctx, rel, a, env)
+	text, size, withheld, err := readPath(ctx, a, env)
 	if err != nil {
 		return failed(err, "read %q: %v", a.Path)
 	}
@@ -80,13 +81,35 @@ func (readTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 	return r
 }
 
-// read returns the text that was asked for, the size of the file, and how many secrets are withheld already.
-func (w *workspace) read(ctx context.Context, rel string, a readArgs, env *Env) (string, int64, int, error) {
-	f, info, err := w.openRead(rel)
+// readPath reads a file, or the result of an earlier call. It returns the text that was asked for, the size of the file, and how
+// many secrets are withheld already.
+func readPath(ctx context.Context, a readArgs, env *Env) (string, int64, int, error) {
+	if id, ok := strings.CutPrefix(a.Path, result.Prefix); ok {
+		f, err := env.Results.Open(env.ConversationID, id)
+		if err != nil {
+			return "", 0, 0, err
+		}
+		return readFile(ctx, f, a, env)
+	}
+	w, rel, err := openFor(env, a.Path)
 	if err != nil {
 		return "", 0, 0, err
 	}
+	defer w.close()
+	f, _, err := w.openRead(rel)
+	if err != nil {
+		return "", 0, 0, err
+	}
+	return readFile(ctx, f, a, env)
+}
+
+// readFile reads an open file, and closes it.
+func readFile(ctx context.Context, f *os.File, a readArgs, env *Env) (string, int64, int, error) {
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", 0, 0, why(err)
+	}
 	size := info.Size()
 	if a.byLines() {
 		clean := newCleanReader(f, env.Secrets)

@@ -63,13 +63,7 @@ func (searchTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result 
 	if a.Path == "" {
 		a.Path = "."
 	}
-	w, rel, err := openFor(env, a.Path)
-	if err == nil {
-		defer w.close()
-		s.w = w
-		err = s.path(rel)
-	}
-	if err != nil {
+	if err := s.start(a.Path); err != nil {
 		return failed(err, "search %q: %v", a.Path)
 	}
 	r := Result{Success: true}

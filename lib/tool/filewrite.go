@@ -64,7 +64,7 @@ func (writeTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 		return failed(err, "write %q: %v", a.Path)
 	}
 	r := Result{Success: true}
-	r.setText(fmt.Sprintf("wrote %d bytes to %s", len(*a.Content), quoteName(w.name(rel))), env.Config.Limits.MaxOutputBytes)
+	r.setText(fmt.Sprintf("wrote %d bytes to %s", len(*a.Content), quoteName(w.name(rel))), env)
 	return r
 }
 

@@ -79,6 +79,11 @@ func invoke(ctx context.Context, t Tool, args record.Raw, env *Env) (r Result) {
 	}()
 	if env.Away != nil {
 		if r, away := env.Away(ctx, t.Name(), args, env); away {
+			total := r.Meta.TotalBytes
+			if len(r.Output) > env.Config.Limits.MaxOutputBytes {
+				r.setText(r.Output, env) // it was left whole, to be kept
+				r.Meta.TotalBytes = total
+			}
 			return r
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"clawsh/lib/result"
 	"clawsh/lib/terminal"
 )
 
@@ -44,9 +45,29 @@ type search struct {
 	stopped  string // why it ended before the end
 }
 
+// start searches a path, or the result of an earlier call.
+func (s *search) start(path string) error {
+	s.until = time.Now().Add(time.Duration(searchShare * float64(seconds(s.env.Config.Limits.ToolTimeoutS))))
+	if id, ok := strings.CutPrefix(path, result.Prefix); ok {
+		f, err := s.env.Results.Open(s.env.ConversationID, id)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		s.files++
+		return s.lines(f, path)
+	}
+	w, rel, err := openFor(s.env, path)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	s.w = w
+	return s.path(rel)
+}
+
 // path searches a file, or all that is below a directory.
 func (s *search) path(rel string) error {
-	s.until = time.Now().Add(time.Duration(searchShare * float64(seconds(s.env.Config.Limits.ToolTimeoutS))))
 	info, err := s.w.root.Stat(rel)
 	if err != nil {
 		return why(err)
@@ -165,14 +186,13 @@ func (s *search) file(rel string) error {
 		s.binary++
 		return nil
 	}
-	return s.lines(f, rel)
+	return s.lines(f, quoteName(s.w.name(rel)))
 }
 
 // lines prints the lines of a file that match, and those around them.
-func (s *search) lines(f *os.File, rel string) error {
+func (s *search) lines(f *os.File, name string) error {
 	clean := newCleanReader(f, s.env.Secrets)
 	l := newLineReader(clean, maxSearchLine)
-	name := quoteName(s.w.name(rel))
 	var before []string
 	last, after := 0, 0 // the last line that was printed; how many are to come behind a match
 	for n := 1; ; n++ {

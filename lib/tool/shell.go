@@ -240,7 +240,7 @@ func (s *shell) result(err error) Result {
 	if r.Meta.Sandbox == "" {
 		r.Meta.Sandbox = record.SandboxInterpreter
 	}
-	s.out.into(&r)
+	s.out.into(&r, s.env.Result)
 	// The reason why the command was stopped counts, not what became of it then.
 	if cause := context.Cause(s.ctx); cause != nil {
 		err = cause

@@ -21,6 +21,7 @@ import (
 
 	"clawsh/lib/config"
 	"clawsh/lib/record"
+	"clawsh/lib/result"
 	"clawsh/lib/secret"
 )
 
@@ -89,6 +90,10 @@ type Env struct {
 	Workspace string
 	// ConversationID is the conversation that the call belongs to.
 	ConversationID string
+	// Result is the path by which the model can read on what this call returns; empty if it is not kept.
+	Result string
+	// Results holds what earlier calls of the conversation returned.
+	Results *result.Store
 	// SelfEnv is the environment of this process. Tools choose from it by an allowlist and pass none of the rest on.
 	SelfEnv []string
 	// Secrets withholds what is secret from outputs and errors; nil withholds nothing.
@@ -127,6 +132,8 @@ type Result struct {
 	Output  string
 	Error   string
 	Meta    record.ResultMeta
+	// Whole is the output before it was cut, as much of it as is kept.
+	Whole string `json:"-"`
 }
 
 // Builtin returns the built-in tools, in the order in which they are offered to models.

@@ -194,9 +194,9 @@ func TestOutputKeepsHeadAndTail(t *testing.T) {
 				s = s[n:]
 			}
 			var r Result
-			o.into(&r)
+			o.into(&r, "")
 			if !r.Meta.Truncated || r.Meta.TotalBytes != int64(len(c.in)) || len(r.Output) > 1100 || !utf8.ValidString(r.Output) ||
-				!strings.HasPrefix(r.Output, "HEAD") || !strings.HasSuffix(r.Output, "TAIL") || !strings.Contains(r.Output, " bytes cut …]") {
+				!strings.HasPrefix(r.Output, "HEAD") || !strings.HasSuffix(r.Output, "TAIL") || !strings.Contains(r.Output, " bytes) …]") {
 				t.Errorf("%s by %d: %d bytes, meta %+v", c.name, chunk, len(r.Output), r.Meta)
 			}
 			if c.name != "invalid" && strings.ContainsRune(r.Output, utf8.RuneError) {
@@ -207,7 +207,7 @@ func TestOutputKeepsHeadAndTail(t *testing.T) {
 	o, r := newOutput(1000), Result{}
 	o.Write([]byte(strings.Repeat("y", 501)))
 	o.Write([]byte(strings.Repeat("z", 499)))
-	if o.into(&r); r.Meta.Truncated || r.Output != strings.Repeat("y", 501)+strings.Repeat("z", 499) {
+	if o.into(&r, ""); r.Meta.Truncated || r.Output != strings.Repeat("y", 501)+strings.Repeat("z", 499) {
 		t.Errorf("what fits was cut: %+v", r.Meta)
 	}
 }

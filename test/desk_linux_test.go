@@ -112,7 +112,7 @@ func (d *desk) script(name, text string) ([]byte, error) {
 	if text == "" {
 		return nil, nil
 	}
-	cmd := d.command("bash", "-euo", "pipefail", "-c", text, name)
+	cmd := d.command("bash", "-euc", text, name)
 	cmd.Env = append(cmd.Env, "GOCACHE="+goCache(), "CGO_ENABLED=0")
 	return cmd.CombinedOutput()
 }

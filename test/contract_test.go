@@ -80,6 +80,8 @@ var good = map[string][]string{
 	"clawsh memory check":        {},
 	"clawsh memory backup":       {"$HOME/copy", "--force"},
 	"clawsh session list":        {},
+	"clawsh session":             {},
+	"clawsh config":              {},
 	"clawsh session show":        {},
 	"clawsh session delete":      {"$CONV", "--yes"},
 	"clawsh session reset":       {},

@@ -124,13 +124,16 @@ func (o *askOptions) checkPrices(c *command.Call, cfg *config.Config) error {
 // ask is clawsh without a command: one message, one answer.
 func ask() command.Command {
 	var o askOptions
-	return command.Command{OwnSignals: true, Args: "[MESSAGE]", Max: 1, Summary: "answer one message",
-		Long:    "The message is MESSAGE or -m, with standard input behind it if something is piped in; or standard input alone.",
+	return command.Command{OwnSignals: true, Args: "[MESSAGE...]", Max: -1, Summary: "answer one message",
+		Long:    "The message is MESSAGE, several words or one, or -m, with standard input behind it if something is piped in; or standard input alone.",
 		Example: "clawsh \"What files are in this project?\"\ncat error.log | clawsh -m \"Which service is failing?\"",
 		Flags:   o.flags,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if err := o.check(c); err != nil {
 				return nil, err
+			}
+			if c.Bare && stdinIsTerminal() {
+				return c.Help(), nil
 			}
 			if o.message == "" && len(c.Args) == 0 && stdinIsTerminal() {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "no message").
@@ -159,14 +162,14 @@ func (o *askOptions) userMetadata() (record.Raw, error) {
 // input puts the message together.
 func (o *askOptions) input(ctx context.Context, c *command.Call) (string, error) {
 	parts := []string{o.message}
-	if len(c.Args) == 1 {
+	if len(c.Args) > 0 {
 		if o.message != "" {
 			return "", envelope.Errorf(envelope.ExitUsage, "usage", "give the message once: as argument or with -m")
 		}
-		if err := misspelt(c.Args[0]); err != nil {
+		if err := misspelt(c.Args); err != nil {
 			return "", err
 		}
-		parts[0] = c.Args[0]
+		parts[0] = strings.Join(c.Args, " ")
 	}
 	if !o.noStdin && !stdinIsTerminal() {
 		piped, err := readPiped(ctx, c)
@@ -183,33 +186,6 @@ func (o *askOptions) input(ctx context.Context, c *command.Call) (string, error)
 		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is empty").WithHint(`clawsh "message"`)
 	}
 	return message, nil
-}
-
-// misspelt refuses a single word that is nearly a command, which would cost a model call to find out.
-func misspelt(word string) error {
-	if strings.ContainsAny(word, " \n\t") {
-		return nil
-	}
-	firsts, full := []string{"help", "completion"}, map[string][]string{"version": {"--version"}}
-	for _, c := range commands() {
-		words := strings.Fields(c.Name)
-		if len(words) == 0 || c.Hidden {
-			continue
-		}
-		firsts = append(firsts, words[0])
-		if len(words) > 1 && len(words[1]) > 4 { // "run" and "list" are short enough to be meant
-			full[words[1]] = append(full[words[1]], c.Name)
-		}
-	}
-	meant := full[word]
-	if near := command.Nearest(word, firsts, 1); len(meant) == 0 && near != "" && near != word {
-		meant = []string{near}
-	}
-	if len(meant) == 0 {
-		return nil
-	}
-	return envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q", terminal.Escape(word)).
-		WithHint("did you mean clawsh %s? To send it as a message: clawsh -m %s", strings.Join(meant, ", clawsh "), terminal.Escape(word))
 }
 
 // answer runs one turn and prints its answer.
@@ -251,6 +227,10 @@ func answer(ctx context.Context, c *command.Call, o *askOptions) (command.Result
 // load loads the configuration and checks what the turn wants against it.
 func (o *askOptions) load(ctx context.Context, c *command.Call) (*config.Config, error) {
 	cfg, err := loadConfig(ctx, c)
+	if e := envelope.From(err); e != nil && e.Code == "not_initialised" && o.noSave {
+		o.noTools = true // which need the gate's keys; a turn without them needs nothing on disk
+		cfg, err = c.Config()
+	}
 	if err == nil {
 		err = o.checkPrices(c, cfg)
 	}

@@ -78,9 +78,9 @@ func (s showResult) WriteText(w io.Writer) error {
 	return err
 }
 
-func configShow() command.Command {
-	return command.Command{Name: "config show", Access: checking, Summary: "show the configuration in force, defaults filled in, secrets left out",
-		Example: "clawsh config show",
+func configShow(name string) command.Command {
+	return command.Command{Name: name, Access: checking, Summary: "show the configuration in force, defaults filled in, secrets left out",
+		Example: "clawsh " + name,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {

@@ -49,12 +49,16 @@ func reset(name string) command.Command {
 }
 
 // sessionShow shows the conversation that -c would continue here, or the one that is named.
-func sessionShow() command.Command {
-	const name = "session show"
+func sessionShow(name string) command.Command {
 	c := ofMemory(name, "show", "[CONVERSATION_ID]", "show a conversation; if none is named, the one that -c continues here")
 	plain := c.Run
 	c.Run = func(ctx context.Context, call *command.Call) (command.Result, error) {
-		if named(call.Raw) {
+		switch {
+		case name == "session" && (slices.Contains(call.Raw, "--help") || slices.Contains(call.Raw, "-h")):
+			return call.HelpOf(name), nil
+		case named(call.Raw) && name == "session":
+			return nil, call.UnknownCommand(call.Raw[0])
+		case named(call.Raw):
 			return plain(ctx, call)
 		}
 		return here(ctx, call, name, "show")

@@ -8,6 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
@@ -23,25 +27,38 @@ type initResult struct {
 	Created   []string `json:"created"`
 	Kept      []string `json:"kept"`
 	Adopted   int      `json:"adopted,omitzero"` // receipts that are older than their keys
+	verbose   bool
 }
 
 func (r initResult) WriteText(w io.Writer) error {
-	for _, p := range r.Created {
-		fmt.Fprintf(w, "created  %s\n", p)
+	if r.verbose {
+		for _, p := range r.Created {
+			fmt.Fprintf(w, "created  %s\n", p)
+		}
+		for _, p := range r.Kept {
+			fmt.Fprintf(w, "kept     %s\n", p)
+		}
 	}
-	for _, p := range r.Kept {
-		fmt.Fprintf(w, "kept     %s\n", p)
+	what := "is set up already; nothing changed"
+	switch {
+	case len(r.Kept) == 0 || slices.Contains(r.Created, r.Home):
+		what = "is set up"
+	case len(r.Created) > 0:
+		what = "is set up; what was missing was made: " + strings.Join(r.Created, ", ")
 	}
+	fmt.Fprintf(w, "clawsh %s: home %s, workspace %s\n", what, r.Home, r.Workspace)
 	if r.Adopted > 0 {
-		fmt.Fprintf(w, "\nadopted %d receipts without macs: that they are what was written, only their chain says\n", r.Adopted)
+		fmt.Fprintf(w, "adopted %d receipts without macs: that they are what was written, only their chain says\n", r.Adopted)
 	}
-	_, err := fmt.Fprintf(w, "\nReady. Try: clawsh \"What files are here?\"\nConnect a model: clawsh onboard, or edit %s\n", r.Config)
+	_, err := fmt.Fprintf(w, "next: clawsh onboard connects a model; clawsh \"What files are here?\" asks the built-in mock\n")
 	return err
 }
 
 func initialise() command.Command {
-	return command.Command{Name: "init", Summary: "create clawsh's home: configuration, workspace, keys, memory; harmless twice",
+	verbose := false
+	return command.Command{Name: "init", Summary: "create clawsh's home: configuration, workspace, keys, memory; safe to run again",
 		Example: "clawsh init",
+		Flags:   func(f *pflag.FlagSet) { f.BoolVarP(&verbose, "verbose", "v", false, "list every file and directory") },
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			p, err := c.Paths()
 			if err != nil {
@@ -51,6 +68,7 @@ func initialise() command.Command {
 			if err != nil {
 				return nil, err
 			}
+			r.verbose = verbose
 			return r, nil
 		}}
 }

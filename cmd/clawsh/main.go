@@ -8,7 +8,7 @@ func main() {
 		Name:    "clawsh",
 		Summary: "a local-first LLM agent made of small Unix filters",
 		Long: `  clawsh "message"            answer one message
-  clawsh -c "message"         go on with the last conversation
+  clawsh -c "message"         continue the last conversation here
   cat log | clawsh -m "..."   with what was piped
   clawsh agent                a conversation on the terminal
 
@@ -20,7 +20,7 @@ Tool calls of the model pass a security gate and leave tamper-evident receipts. 
 
 func commands() []command.Command {
 	return []command.Command{
-		ask(), agent(), initialise(), onboard(), configValidate(), configShow(), estop(), toolRun(),
+		ask(), agent(), initialise(), onboard(), configShow("config"), configValidate(), configShow("config show"), estop(), toolRun(),
 		workspaceList(), workspaceTrust(), workspaceForget(),
 		handOver("provider list", "claw-llm", "list", "", "list the configured providers"),
 		handOver("provider models", "claw-llm", "models", "[NAME]", "list the models that a provider's server has"),
@@ -34,7 +34,7 @@ func commands() []command.Command {
 		handOver("memory check", "claw-mem", "check", "", "check the memory for damage"),
 		handOver("memory backup", "claw-mem", "backup", "FILE", "copy the memory to a file, while it is in use"),
 		ofMemory("session list", "list", "", "list conversations"),
-		sessionShow(),
+		sessionShow("session"), sessionShow("session show"),
 		ofMemory("session export", "export", "[CONVERSATION_ID]", "write conversations as records"),
 		ofMemory("session delete", "delete", "CONVERSATION_ID... --yes", "forget conversations for good"),
 		reset("session reset"), reset("reset"),

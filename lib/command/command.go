@@ -103,11 +103,15 @@ type Call struct {
 	Changed func(flag string) bool
 	// Global holds the global flags as they were given, to be passed on to another program.
 	Global Global
+	// Bare tells that nothing was typed behind the program's name.
+	Bare bool
 	// Raw holds everything behind the command's name, for HandOver commands.
 	Raw []string
 
 	loaded   *loaded
 	jsonLog  bool
+	help     func(name string) Help
+	unknown  func(word string) error
 	complain func(error)
 	print    func(w io.Writer, res Result, err error) error
 }

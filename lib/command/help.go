@@ -21,6 +21,7 @@ type Help struct {
 	Long     string        `json:"long,omitzero"`
 	Commands []CommandHelp `json:"commands"`
 	one      bool
+	name     string
 }
 
 // CommandHelp describes one command.
@@ -58,8 +59,8 @@ func helpCommand(p *program) Command {
 }
 
 func (p *program) has(name string) bool {
-	for _, n := range p.names() {
-		if n == name || strings.HasPrefix(n, name+" ") {
+	for _, c := range p.Commands {
+		if n := c.Name; n != "" && n == name || strings.HasPrefix(n, name+" ") {
 			return true
 		}
 	}
@@ -104,7 +105,7 @@ func helpFor(p *program, name string) Help {
 	h := Help{App: p.Name, Summary: p.Summary, Long: p.Long, Commands: []CommandHelp{}}
 	all := append(append([]Command{}, p.Commands...), helpCommand(p), completionCommand(p))
 	for _, c := range all {
-		if c.Hidden || name != "" && c.Name != name && !strings.HasPrefix(c.Name, name+" ") {
+		if c.Hidden && c.Name != name || name != "" && c.Name != name && !strings.HasPrefix(c.Name, name+" ") {
 			continue
 		}
 		d := describe(p.Name, c)
@@ -115,6 +116,7 @@ func helpFor(p *program, name string) Help {
 		}
 		h.Commands = append(h.Commands, d)
 	}
+	h.name = name
 	h.one = name != "" && len(h.Commands) == 1
 	return h
 }
@@ -150,7 +152,7 @@ func (h Help) WriteText(w io.Writer) error {
 	var first *CommandHelp
 	fmt.Fprintln(t, "\nCommands:")
 	for i, c := range h.Commands {
-		if c.Name == "" {
+		if c.Name == h.name {
 			first = &h.Commands[i]
 		}
 		fmt.Fprintf(t, "  %s\t%s\n", c.Usage, c.Summary)

@@ -34,7 +34,7 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 
 // run is Run; a program that is alone in its process confines that.
 func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string, alone bool) int {
-	p := &program{App: a, alone: alone, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ, format: requestedFormat(args), secrets: secret.New(environ)}
+	p := &program{App: a, alone: alone, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ, format: requestedFormat(args), secrets: secret.New(environ), args: args}
 	res, err := p.execute(ctx, args)
 	return p.finish(res, err)
 }
@@ -52,6 +52,7 @@ type program struct {
 	command        string // the name for the envelope
 	words          string // what was typed to get there
 	root           *tree
+	args           []string // all that was typed
 }
 
 func (p *program) getenv(name string) string {
@@ -178,10 +179,18 @@ func (p *program) complain(err error) {
 		newLogger(p.Name, p.stderr, p.getenv, p.secrets).Error(e.Message, "event", "failed", "code", e.Code, "hint", e.Hint)
 		return
 	}
-	fmt.Fprintf(p.stderr, "%s: error: %s\n", p.Name, terminal.Sanitize(p.secrets.Text(e.Message)))
+	fmt.Fprintf(p.stderr, "%s: error: %s\n", p.speaker(), terminal.Sanitize(p.secrets.Text(e.Message)))
 	if e.Hint != "" {
-		fmt.Fprintf(p.stderr, "%s: hint: %s\n", p.Name, terminal.Sanitize(p.secrets.Text(e.Hint)))
+		fmt.Fprintf(p.stderr, "%s: hint: %s\n", p.speaker(), terminal.Sanitize(p.secrets.Text(e.Hint)))
 	}
+}
+
+// speaker is the program that the user has started, as far as they know.
+func (p *program) speaker() string {
+	if name, _, ok := strings.Cut(p.global.As, " "); ok {
+		return name
+	}
+	return p.Name
 }
 
 // Print prints one of several answers, each as a command's only one is printed.

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -114,15 +113,24 @@ func (p *program) child(t *tree, parent *cobra.Command, word, full string) *cobr
 		p.command = full
 		names := p.subcommands(full)
 		e := envelope.Errorf(envelope.ExitUsage, "usage", "%s needs a command: %s", full, strings.Join(names, ", "))
-		if len(args) > 0 {
-			e = envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q of %s", terminal.Escape(args[0]), full)
-			e.WithHint("commands: %s", strings.Join(names, ", "))
-		}
 		t.ran, t.err = true, e
+		if len(args) > 0 {
+			t.err = p.unknownOf(full, args[0])
+		}
 		return nil
 	}
 	parent.AddCommand(group)
 	return group
+}
+
+// unknownOf is the error for a word that is no command of the group.
+func (p *program) unknownOf(group, word string) error {
+	names := p.subcommands(group)
+	e := envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q of %s", terminal.Escape(word), group)
+	if near := Nearest(word, names, 2); near != "" {
+		return e.WithHint("did you mean %s %s %s?", p.Name, group, near)
+	}
+	return e.WithHint("commands: %s", strings.Join(names, ", "))
 }
 
 func (p *program) subcommands(group string) []string {
@@ -138,7 +146,7 @@ func (p *program) subcommands(group string) []string {
 // run checks the arguments, sets up signals and logging, and runs one command.
 func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args []string) (Result, error) {
 	if v, _ := cmd.Root().Flags().GetBool("version"); v && c.Name == "" {
-		return versionResult{App: p.Name, Version: Version}, nil
+		return newVersion(p.Name), nil
 	}
 	if cmd.Flags().Changed("workspace") && p.global.Workspace == "" {
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "-C is empty: want a directory")
@@ -153,13 +161,17 @@ func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args [
 				WithHint("put jq behind it: … | %s | jq …", strings.TrimSpace(p.Name+" "+c.Name))
 		}
 	}
+	if len(args) > 0 && c.Max == 0 && c.Name != "" && len(p.subcommands(c.Name)) > 0 && !c.HandOver {
+		return nil, p.unknownOf(c.Name, args[0])
+	}
 	if !c.HandOver && (len(args) < c.Min || c.Max >= 0 && len(args) > c.Max) {
 		return nil, p.argumentError(c, args)
 	}
 	ctx, signals := watchSignals(ctx, c.OwnSignals, p.getenv("CLAWSH_DRIVEN") != "")
 	call := &Call{App: p.Name, Args: args, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Getenv: p.getenv,
 		Environ: p.secrets.Environ(p.environ), Secrets: p.secrets, Log: newLogger(p.Name, p.stderr, p.getenv, p.secrets), Signals: signals, Changed: cmd.Flags().Changed, Global: p.global,
-		jsonLog: jsonLog(p.getenv), complain: p.complain, print: p.print}
+		jsonLog: jsonLog(p.getenv), complain: p.complain, print: p.print, help: func(name string) Help { return helpFor(p, name) },
+		unknown: func(word string) error { return p.unknownOf(c.Name, word) }, Bare: len(p.args) == 0}
 	if c.HandOver {
 		call.Raw = args
 	}
@@ -206,6 +218,10 @@ func (p *program) names() []string {
 // usageError explains what the flag library did not like.
 func (p *program) usageError(args []string, err error) error {
 	msg, _, _ := strings.Cut(err.Error(), "\n")
+	msg = plainFlagError(msg)
+	if near := p.nearFlag(msg); near != "" {
+		return envelope.Errorf(envelope.ExitUsage, "usage", "%s", terminal.Escape(msg)).WithHint("did you mean --%s?", near)
+	}
 	return envelope.Errorf(envelope.ExitUsage, "usage", "%s", terminal.Escape(msg)).
 		WithHint("see %s --help", p.typed(p.words))
 }
@@ -279,16 +295,6 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-type versionResult struct {
-	App     string `json:"app"`
-	Version string `json:"version"`
-}
-
-func (v versionResult) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s %s\n", v.App, v.Version)
-	return err
 }
 
 func usageLine(app string, c Command) string {

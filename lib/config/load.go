@@ -84,6 +84,7 @@ func load(data []byte, found bool, p Paths) (*Config, error) {
 	c := &Config{Home: p.Home, File: p.File, found: found}
 	v := &validator{paths: p, at: at, problems: problems}
 	v.check(&f, c)
+	p.override(c, problems)
 	problems.complete(unknown)
 	if len(problems.List) > 0 {
 		problems.sort()

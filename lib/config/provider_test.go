@@ -38,7 +38,7 @@ func TestWhatAServerIsSent(t *testing.T) {
 		if strings.HasPrefix(text, "base_url") {
 			base = ""
 		}
-		err := Check([]byte("[providers.models.web]\nkind = \"openai-compatible\"\n"+base+text+"\n"), Paths{Home: home + "/.clawsh", File: home + "/.clawsh/config.toml", getenv: func(string) string { return home }})
+		err := Check([]byte("[providers.models.web]\nkind = \"openai-compatible\"\n"+base+text+"\n"), Paths{Home: home + "/.clawsh", File: home + "/.clawsh/config.toml", getenv: func(name string) string { return map[string]string{"HOME": home}[name] }})
 		var p *Problems
 		said := ""
 		if errors.As(err, &p) {

@@ -115,7 +115,7 @@ func write(w http.ResponseWriter, r *http.Request, text string) {
 	if behind == "slow" {
 		for _, l := range strings.SplitAfter(body, "\n\n") {
 			select {
-			case <-time.After(120 * time.Millisecond):
+			case <-time.After(300 * time.Millisecond):
 			case <-r.Context().Done():
 				return
 			}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"clawsh/lib/record"
@@ -150,6 +151,9 @@ func (a *attempt) whole(ctx context.Context, in io.Reader) (*record.Response, er
 	}
 	build := a.builder()
 	if err := build.whole(&m); err != nil {
+		if len(m.Choices) == 0 {
+			err = fmt.Errorf("%w: %s", err, a.complaint(b).text)
+		}
 		return nil, a.unfit(err)
 	}
 	build.rest()
@@ -191,7 +195,9 @@ func (a *attempt) transport(ctx context.Context, err error) *Error {
 	var untrusted *tls.CertificateVerificationError
 	switch {
 	case errors.As(context.Cause(ctx), &quiet):
-		return a.fail(CodeTimeout, quiet.Error())
+		e := a.fail(CodeTimeout, quiet.Error())
+		e.Hint = "if the model is slow and not stuck, raise timeout_s in [providers.models." + a.name + "]"
+		return e
 	case ctx.Err() != nil:
 		e := ended(a.name, ctx)
 		e.streamed = a.streamed
@@ -205,5 +211,8 @@ func (a *attempt) transport(ctx context.Context, err error) *Error {
 	}
 	e := a.fail(CodeNetwork, err.Error())
 	e.Err, e.final = known(err), errors.As(err, &untrusted)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		e.Hint = "is the server running, and is base_url the right address?"
+	}
 	return e
 }

@@ -8,6 +8,9 @@ var thinkTags = []string{"think", "thinking", "thought"}
 // maxReasoningBytes bounds the reasoning that is kept with a response.
 const maxReasoningBytes = 256 << 10
 
+// maxHeldBytes bounds the white space after which a tag is still one at the beginning.
+const maxHeldBytes = 4096
+
 // thinker separates what a model thinks, in tags at the beginning of its text, from the answer.
 type thinker struct {
 	held    string // not decided yet
@@ -36,7 +39,7 @@ func (t *thinker) next(s string) string {
 			t.end, t.began = "</"+open+">", true
 			continue
 		}
-		if maybe {
+		if maybe && len(t.held) < maxHeldBytes {
 			return ""
 		}
 		t.decided = true

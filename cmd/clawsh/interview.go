@@ -40,7 +40,7 @@ type question struct {
 
 // run asks everything.
 func (i *interview) run(ctx context.Context) error {
-	if err := i.ask(ctx, question{"kind", "Provider: a server that speaks chat completions, or the mock model (openai-compatible, mock)", "openai-compatible", i.takeKind}); err != nil {
+	if err := i.ask(ctx, question{"kind", "Provider: a server of models, or the mock (openai-compatible, mock)", "openai-compatible", i.takeKind}); err != nil {
 		return err
 	}
 	if i.kind == "openai-compatible" {
@@ -139,7 +139,7 @@ func (i *interview) takeURL(ctx context.Context, answer string) error {
 		i.tell("Reached, but it lists no models: %s", e.Message)
 		return nil
 	case e.Code == "config.invalid":
-		return again{"That cannot be used: " + e.Message, ""}
+		return again{"That cannot be used: " + strings.Replace(e.Message, "(not shown): ", "", 1), ""}
 	}
 	i.tell("Not reached: %s", e.Message)
 	if e.Hint != "" {
@@ -206,22 +206,42 @@ func (i *interview) takeModel(_ context.Context, answer string) error {
 	i.model = answer
 	for _, m := range i.seen.models {
 		if m.ID == answer && m.ContextLength > 0 {
-			i.tell("It reads %d tokens: keep context.max_tokens in the configuration below that.", m.ContextLength)
+			return i.fit(m.ContextLength)
 		}
 	}
 	return nil
+}
+
+// smallContext is how many tokens a model reads for which the system prompt, the tools and the answer are half of them.
+const smallContext = 16 << 10
+
+// fit makes conversations small enough for a model that reads so many tokens.
+func (i *interview) fit(length int) error {
+	room := length - length/4
+	if length < smallContext {
+		room = length / 2
+	}
+	return i.with(i.paths, func(cfg *config.Config) error {
+		if most := cfg.Context.MaxTokens; most == 0 || most > room {
+			i.context = room
+			i.tell("It reads %d tokens, so conversations are kept to %d: context.max_tokens in the configuration.", length, room)
+		}
+		return nil
+	})
 }
 
 func terminalIsThere() bool { return stdinIsTerminal() }
 
 // ways says in plain words which ways to work there are.
 const ways = `How may the model work?
-  strict  Looking at files in the workspace runs by itself. Every command and every change is asked about, and what is not on the list of
-          allowed commands is denied.
-  middle  (recommended) Allowed commands that only read run by themselves, too. Every change and every other command is asked about, so that
-          the model can build and test while you look on.
+  strict  Looking at files in the workspace runs by itself. Every command and
+          every change is asked about; what is not on the list is denied.
+  middle  (recommended) Listed commands that only read run by themselves, too.
+          Everything else is asked about, so that the model can build and test
+          while you look on.
   full    Nothing is asked.
-In each of them forbidden paths and commands stay blocked, commands run in the sandbox, and clawsh estop stops everything.
+In each of them forbidden paths and commands stay blocked, commands run in the
+sandbox, and clawsh estop stops everything.
 `
 
 func (i *interview) takeWay(_ context.Context, answer string) error {

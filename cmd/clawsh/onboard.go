@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -21,6 +22,7 @@ import (
 type onboardOptions struct {
 	kind, baseURL, keyEnv, model, autonomy, way string
 	noTest, wayOnly                             bool
+	context                                     int // of conversations, in tokens; 0: as it is
 }
 
 type onboardResult struct {
@@ -114,6 +116,10 @@ func (o *onboardOptions) settings() []config.Setting {
 	set = append(set, config.Setting{Key: "default_provider", Value: "openai_compatible"}, config.Setting{Key: "default_model", Value: o.model},
 		config.Setting{Key: provider + "kind", Value: o.kind}, config.Setting{Key: provider + "base_url", Value: o.baseURL},
 		config.Setting{Key: provider + "model", Value: o.model})
+	if o.context > 0 {
+		set = append(set, config.Setting{Key: "context.max_tokens", Raw: strconv.Itoa(o.context)},
+			config.Setting{Key: "context.compact_at_tokens", Raw: strconv.Itoa(o.context - o.context/4)})
+	}
 	switch o.keyEnv {
 	case "": // not said: what is there stays
 	case "-":

@@ -172,7 +172,7 @@ func (i *interview) takeKey(ctx context.Context, answer string) error {
 		return again{"The server does not take the key in " + answer + ": " + seen.err.Message, "Name another variable, or end this with Ctrl-C and set it."}
 	}
 	if i.seen = seen; seen.err == nil {
-		i.tell("The key in %s is taken: the server lists %d models.", answer, len(seen.models))
+		i.tell("The key in %s is accepted: the server lists %d models.", answer, len(seen.models))
 	}
 	return nil
 }

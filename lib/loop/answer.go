@@ -17,16 +17,16 @@ func (t *turn) answered(resp *record.Response) {
 		f.Error, f.Hint = cutShort(resp, empty), "raise max_output_tokens of the provider, or the server's own limit, or ask for less at once"
 	case resp.FinishReason == record.FinishContentFilter:
 		f.StopReason, f.ErrorCode = record.StopContentFilter, "answer.content_filter"
-		f.Error, f.Hint = "the provider's filter withheld the answer, or the rest of it", "rephrase the message, or use another model"
+		f.Error, f.Hint = "the provider's content filter withheld all or part of the answer", "rephrase the message, or use another model"
 	case resp.FinishReason == record.FinishRefusal:
 		f.StopReason, f.ErrorCode = record.StopRefusal, "answer.refusal"
 		f.Error, f.Hint = "the model refused to answer", "rephrase the message, or use another model"
 	case empty && resp.Reasoning != "":
 		f.StopReason, f.ErrorCode = record.StopEmpty, "answer.empty"
-		f.Error, f.Hint = "the model thought about the message and answered nothing", "ask again, raise max_output_tokens of the provider, or use another model"
+		f.Error, f.Hint = "the model returned reasoning but no answer", "ask again, raise max_output_tokens of the provider, or use another model"
 	case empty:
 		f.StopReason, f.ErrorCode = record.StopEmpty, "answer.empty"
-		f.Error, f.Hint = "the model answered nothing", "ask again, or use another model"
+		f.Error, f.Hint = "the model returned an empty answer", "ask again, or use another model"
 	default:
 		f.StopReason = record.StopFinalText
 	}
@@ -41,7 +41,7 @@ func cutShort(resp *record.Response, empty bool) string {
 	case resp.CallsCut > 1:
 		what += fmt.Sprintf("; the %d tool calls in it were not run", resp.CallsCut)
 	case empty && resp.Reasoning != "":
-		what += ", all of them spent on thinking"
+		what += ", all of which went into reasoning"
 	}
 	return what
 }

@@ -11,15 +11,15 @@ func (a *attempt) advice(e *Error, said complaint) string {
 	case CodeAuth:
 		return a.authAdvice(e.Status)
 	case CodeQuota:
-		return "the account has nothing left to spend: look at its plan and billing, or use another provider"
+		return "the account's quota is used up: check its plan and billing, or use another provider"
 	case CodeRateLimit:
 		return "too many requests: wait a little, or use another provider or model"
 	case CodeTooLong:
-		return "the conversation is longer than the model takes: lower context.max_tokens below its context length, or begin a new conversation (clawsh reset)"
+		return "the conversation is longer than the model's context: lower context.max_tokens below it, or start a new conversation (clawsh reset)"
 	case CodeNoTools:
-		return "the model, or the server as it was started, takes no tools: use --no-tools, another model, or switch tool calls on at the server"
+		return "use --no-tools, a model that supports tools, or enable tool calls when you start the server"
 	case CodeNotFound:
-		return "clawsh provider models " + a.name + " lists the models that the server has; set model to one of them"
+		return "clawsh provider models " + a.name + " lists the server's models; set model to one of them"
 	}
 	switch {
 	case said.page, e.Status == http.StatusNotFound, e.Status == http.StatusMethodNotAllowed:
@@ -35,7 +35,7 @@ func (a *attempt) authAdvice(status int) string {
 	case a.keyEnv == "" && len(a.headerEnv) == 0:
 		return "if the server wants a key, name its environment variable in api_key_env"
 	case status == http.StatusForbidden:
-		return "the key is known but may not do this: look at its rights, its project and the model's terms"
+		return "the key is valid but lacks permission: check its rights, its project and the model's terms"
 	case a.creds.key == "" && a.keyEnv != "":
 		return "the environment variable " + a.keyEnv + " is not set: set it to the key before you start clawsh"
 	}
@@ -63,7 +63,7 @@ func (a *attempt) requestAdvice(said complaint) string {
 		}
 	}
 	if strings.Contains(words, "content") && has(words, "filter", "policy", "moderation") {
-		return "the provider refuses what the conversation holds: rephrase, or begin a new conversation (clawsh reset)"
+		return "the provider rejects the content of the conversation: rephrase, or start a new conversation (clawsh reset)"
 	}
-	return "the server does not take this request: CLAWSH_TRACE=DIR keeps what was asked"
+	return "CLAWSH_TRACE=DIR keeps a copy of each request"
 }

@@ -46,7 +46,6 @@ type attempt struct {
 	creds    credentials
 	keys     keys
 	model    string // that was asked for
-	tools    bool   // tools were offered
 	onDelta  func(string) error
 	streamed bool // a part of the answer was passed on
 }
@@ -69,7 +68,7 @@ func (a *attempt) run(caller context.Context, body []byte) (*record.Response, er
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return nil, a.status(res)
 	}
-	src := &source{r: res.Body, left: int64(a.maxBytes) * streamFactor}
+	src := &source{r: res.Body, left: int64(a.maxBytes) * streamFactor, alive: func() { late.Reset(a.timeout) }}
 	in := bufio.NewReader(src)
 	first, err := begin(in)
 	if err != nil && err != io.EOF {
@@ -96,13 +95,16 @@ func (a *attempt) run(caller context.Context, body []byte) (*record.Response, er
 
 // begin skips a byte order mark and white space, and returns the first byte that means something, 0 at the end.
 func begin(in *bufio.Reader) (byte, error) {
-	if b, _ := in.Peek(3); string(b) == "\xef\xbb\xbf" {
-		in.Discard(3)
-	}
 	for {
 		b, err := in.Peek(1)
 		if err != nil {
 			return 0, err
+		}
+		if b[0] == 0xef {
+			if mark, _ := in.Peek(3); string(mark) == "\xef\xbb\xbf" {
+				in.Discard(3)
+				continue
+			}
 		}
 		if !strings.ContainsRune(" \t\r\n", rune(b[0])) {
 			return b[0], nil

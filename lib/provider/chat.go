@@ -86,7 +86,7 @@ func (c *chat) Chat(ctx context.Context, req *record.Request, onDelta func(strin
 	if e != nil {
 		return nil, e
 	}
-	a := attempt{chat: c, creds: creds, keys: creds.keys(c.keys, c.endpoint), model: c.modelOf(req), onDelta: onDelta, tools: len(req.Tools) > 0}
+	a := attempt{chat: c, creds: creds, keys: creds.keys(c.keys, c.endpoint), model: c.modelOf(req), onDelta: onDelta}
 	malformed := false
 	for try := 0; ; {
 		body, err := c.question(req)
@@ -101,7 +101,7 @@ func (c *chat) Chat(ctx context.Context, req *record.Request, onDelta func(strin
 			return nil, tried(err, try+1)
 		}
 		if name := c.without.concede(e, body); name != "" {
-			c.log.Warn("the provider refuses a field: it is left out from now on", "event", "provider_without", "provider", c.name, "field", name)
+			c.log.Warn("the provider does not accept a field; it is left out from now on", "event", "provider_without", "provider", c.name, "field", name)
 			continue
 		}
 		once := e.malformed && !malformed && !e.streamed

@@ -62,7 +62,7 @@ func Test(ctx context.Context, p Provider) (TestReport, error) {
 		return TestReport{}, err
 	}
 	if strings.TrimSpace(resp.FinalText) == "" && resp.Reasoning == "" {
-		return TestReport{}, &Error{Provider: resp.Provider, Code: CodeBadResponse, Message: "answered, but without a word", Hint: "is " + short(resp.Model) + " a model for conversations?"}
+		return TestReport{}, &Error{Provider: resp.Provider, Code: CodeBadResponse, Message: "returned an empty answer", Hint: "is " + short(resp.Model) + " a model for conversations?"}
 	}
 	return TestReport{Provider: resp.Provider, Kind: p.Kind(), Model: resp.Model, LatencyMS: time.Since(start).Milliseconds(),
 		Text: beginning(resp.FinalText)}, nil

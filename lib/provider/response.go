@@ -39,7 +39,7 @@ func (b *builder) response() (*record.Response, error) {
 }
 
 // errFinish is an answer that its server gave up.
-var errFinish = errors.New("the server gave the answer up")
+var errFinish = errors.New("the server reports that the answer failed")
 
 // reasons are the words of servers for the ends of an answer that are not its usual end; "" is a failure of the server.
 var reasons = map[string]string{"length": record.FinishLength, "max_tokens": record.FinishLength, "model_length": record.FinishLength,

@@ -32,8 +32,8 @@ func (e *Error) wantsToWait() {
 		return
 	}
 	e.final = true
-	e.Message += "; it wants to be asked again in " + e.retryAfter.Round(time.Second).String()
-	e.Hint = "that is longer than clawsh waits by itself: try again then, or use another provider (a provider of kind reliable falls back)"
+	e.Message += "; the server asks to wait " + e.retryAfter.Round(time.Second).String()
+	e.Hint = "clawsh does not wait that long: try again later, or fall back to another provider with kind = \"reliable\""
 }
 
 // backoff is the pause before the next try: what the server asked for, else half a second, doubled each time, give or take

@@ -15,10 +15,14 @@ func access(_ *command.Call, cfg *config.Config) confine.Access {
 	if cfg == nil {
 		return confine.Access{}
 	}
+	own := []string{cfg.AuditPath()}
+	if cfg.Security.Autonomy == "supervised" {
+		own = append(own, cfg.RulesPath()) // a at a question
+	}
 	return confine.Access{
 		Read: []string{cfg.PermitKeyPath(), cfg.PermitPubPath()},              // not the keys of receipts, which lie below them
 		List: append([]string{cfg.WorkspaceDir, cfg.Home}, cfg.Readable()...), // patterns are expanded; a directory is synced by opening it
-		Own:  []string{cfg.AuditPath()},
+		Own:  own,
 		// to ask
 		Terminal: terminal.Device(),
 	}

@@ -120,7 +120,7 @@ func (g *gate) decide(ctx context.Context, call record.ToolCall) record.Verdict 
 	case policy.Allow:
 		v.Decision = record.Allow
 	case policy.Ask:
-		v = g.ask(ctx, call, v)
+		v = g.ask(ctx, call, d, v)
 	}
 	if stopped, why := config.Estop(g.config.Home); stopped {
 		return stop(v, why)
@@ -134,7 +134,7 @@ func stop(v record.Verdict, why string) record.Verdict {
 }
 
 // ask asks on the terminal. No terminal, no answer in time and every failure mean no.
-func (g *gate) ask(ctx context.Context, call record.ToolCall, v record.Verdict) record.Verdict {
+func (g *gate) ask(ctx context.Context, call record.ToolCall, d policy.Verdict, v record.Verdict) record.Verdict {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(g.config.Limits.ApprovalTimeoutS*float64(time.Second)))
 	defer cancel()
 	defer watchEstop(ctx, g.config.Home, cancel)()
@@ -143,7 +143,14 @@ func (g *gate) ask(ctx context.Context, call record.ToolCall, v record.Verdict) 
 		v.Approval, v.Decision = record.ApprovalSession, record.Allow
 		return v
 	}
-	answer, err := terminal.Choose(ctx, prompt(call, v))
+	rule, words, offered := g.policy.Always(policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args}, d)
+	answer, err := terminal.Choose(ctx, prompt(call, v, offered))
+	if offered && err == nil && (answer == "a" || answer == "always") {
+		var yes bool
+		if yes, err = g.always(ctx, rule, words); yes {
+			answer = "y"
+		}
+	}
 	forever := answer == "s" || answer == "session"
 	switch {
 	case errors.Is(err, terminal.ErrNoTerminal):
@@ -193,13 +200,17 @@ func watchEstop(ctx context.Context, home string, cancel context.CancelFunc) fun
 const longArgs = 1500
 
 // prompt shows the whole call, every byte of it visible. The arguments are JSON, in which a backslash is an escape already.
-func prompt(call record.ToolCall, v record.Verdict) string {
+func prompt(call record.ToolCall, v record.Verdict, always bool) string {
 	text := fmt.Sprintf("\nTool request:\n  tool: %s\n  risk: %s\n  reason: %s\n  args: %s\n",
 		terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason), terminal.Sanitize(string(call.Args)))
 	if len(call.Args) > longArgs {
 		text += fmt.Sprintf("  (those were %d bytes of arguments for %s, risk %s: %s)\n", len(call.Args), terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason))
 	}
-	return text + "  y: yes, once   s: yes, to exactly this call for the rest of the session   anything else: no\nApprove? [y/N] "
+	text += "  y: yes, once   s: yes, to exactly this call for the rest of the session   "
+	if always {
+		text += "a: always, by a rule that is shown first   "
+	}
+	return text + "anything else: no\nApprove? [y/N] "
 }
 
 // report logs the verdict.

@@ -49,5 +49,7 @@ func commands() []command.Command {
 		handOver("receipt check-proof", "claw-receipt", "check-proof", "FILE --key KEY", "check such a proof"),
 		handOver("receipt keys", "claw-receipt", "keys", "", "show the public keys of the receipts, or replace the keys"),
 		policyCommand(),
+		handOver("policy rules", "claw-gate", "policy rules", "", "list your own rules, and where each is from"),
+		handOver("policy rules remove", "claw-gate", "policy rules remove", "NAME", "remove a rule that was written at a question"),
 	}
 }

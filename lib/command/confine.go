@@ -28,7 +28,7 @@ func (p *program) confine(c Command, call *Call) error {
 // Confine gives up everything but the access, the configuration and the trace (CLAWSH_TRACE), for good.
 func (c *Call) Confine(a confine.Access) error {
 	if paths, err := c.Paths(); err == nil {
-		a.Read = slices.Concat(a.Read, []string{paths.File})
+		a.Read = slices.Concat(a.Read, []string{paths.File, filepath.Join(paths.Home, "rules.toml")})
 	}
 	if dir := c.Getenv("CLAWSH_TRACE"); dir != "" {
 		if abs, err := filepath.Abs(dir); err == nil && os.MkdirAll(abs, 0o700) == nil {

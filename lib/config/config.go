@@ -35,6 +35,7 @@ type Config struct {
 	Limits          Limits
 	Usage           Usage
 	Context         Context
+	Written         []Rule // of rules.toml: what was allowed at a question
 
 	found     bool
 	variables []string // that its paths name

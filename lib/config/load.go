@@ -25,7 +25,14 @@ func Load(p Paths) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return load(data, found, p)
+	c, err := load(data, found, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.loadWritten(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Check is Load for a text that is about to be written to p.File.

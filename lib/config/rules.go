@@ -13,6 +13,7 @@ type Rule struct {
 	Reason   string   `toml:"reason,omitempty" json:"reason,omitzero"`       // for the verdict
 	Match    []string `toml:"match,omitempty" json:"match,omitzero"`         // calls, as JSON, for which it must hold
 	NotMatch []string `toml:"not_match,omitempty" json:"not_match,omitzero"` // and for which it must not
+	Origin   string   `toml:"-" json:"origin,omitzero"`                      // RuleOfConfig or RuleWritten
 }
 
 const ruleKeys = "name when decide reason match not_match"

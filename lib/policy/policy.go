@@ -160,7 +160,7 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 	}
 	p.hash = sync.OnceValue(p.compute)
 	var err error
-	if p.rules, err = compileRules(cfg.Security.Rules); err != nil {
+	if p.rules, err = compileRules(cfg.OwnRules()); err != nil {
 		return nil, envelope.Errorf(envelope.ExitConfig, "config.invalid", "%w", err).WithHint("clawsh config validate says more")
 	}
 	return p, nil

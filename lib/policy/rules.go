@@ -47,10 +47,10 @@ func compileRules(rules []config.Rule) ([]rule, error) {
 // CheckRules compiles a configuration's rules and holds each to its examples: calls as JSON, with tool and args. It returns
 // everything that is wrong.
 func CheckRules(cfg *config.Config, resolver Resolver) error {
-	rules, err := compileRules(cfg.Security.Rules)
+	rules, err := compileRules(cfg.OwnRules())
 	errs := []error{err}
 	plain := *cfg
-	plain.Security.Rules = nil
+	plain.Security.Rules, plain.Written = nil, nil
 	p, err := New(&plain, resolver)
 	if err != nil {
 		return err
@@ -76,6 +76,8 @@ func (p *Policy) example(r rule, text string, want bool) error {
 		Tool           string     `json:"tool"`
 		Args           record.Raw `json:"args"`
 		ConversationID string     `json:"conversation_id"`
+		Workspace      string     `json:"workspace"` // else, and of the risk, what is so now
+		Risk           string     `json:"risk"`
 	}
 	if err := record.Decode([]byte(text), &call); err != nil {
 		return fmt.Errorf("it is no call: %w", err)
@@ -84,7 +86,14 @@ func (p *Policy) example(r rule, text string, want bool) error {
 		call.Args = record.Raw("{}")
 	}
 	c := Call{Tool: call.Tool, Args: call.Args, ConversationID: call.ConversationID}
-	holds, err := r.holds(p.input(c, p.builtin(c)))
+	input, err := p.input(c, p.builtin(c))
+	if err == nil && call.Workspace != "" {
+		input["workspace"] = call.Workspace
+	}
+	if err == nil && call.Risk != "" {
+		input["risk"] = call.Risk
+	}
+	holds, err := r.holds(input, err)
 	switch {
 	case err != nil:
 		return err

@@ -1,0 +1,169 @@
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"clawsh/lib/envelope"
+)
+
+// Origins of rules.
+const (
+	RuleOfConfig = "config"
+	RuleWritten  = "rules.toml"
+)
+
+// writtenMark begins a rule that claw-gate has written at a question. Its last line is its decision: what lacks that was torn
+// by a crash, and counts for nothing.
+const writtenMark = "# written at the question, "
+
+const alwaysPrefix = "always-"
+
+// AlwaysName is the name of a rule that is written at a question: it tells whether the rule is still what was written.
+func AlwaysName(when string) string {
+	return alwaysPrefix + fmt.Sprintf("%x", sha256.Sum256([]byte(when)))[:12]
+}
+
+// RulesPath is the file of the rules that are written at the question (a).
+func (c *Config) RulesPath() string { return filepath.Join(c.Home, "rules.toml") }
+
+// OwnRules are the user's rules: those of the configuration, then those that were written at the question.
+func (c *Config) OwnRules() []Rule {
+	out := make([]Rule, 0, len(c.Security.Rules)+len(c.Written))
+	for _, r := range c.Security.Rules {
+		r.Origin = RuleOfConfig
+		out = append(out, r)
+	}
+	for _, r := range c.Written {
+		r.Origin = RuleWritten
+		out = append(out, r)
+	}
+	return out
+}
+
+// loadWritten reads the rules that were written at the question.
+func (c *Config) loadWritten() error {
+	path := c.RulesPath()
+	data, err := readWritten(path)
+	if err != nil {
+		return envelope.Errorf(envelope.ExitConfig, "config.unreadable", "read the rules: %w", err)
+	}
+	if c.Written, err = ParseRules(data); err != nil {
+		return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s: %w", path, err).WithHint("mend it, or remove it: then what it allows is asked again")
+	}
+	for _, r := range c.Written {
+		if hash, ok := strings.CutPrefix(r.Name, alwaysPrefix); ok && r.Name != AlwaysName(r.When) {
+			return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s: the rule %s%s is not what was written", path, alwaysPrefix, quote("", hash)).
+				WithHint("give a rule that you have changed another name")
+		}
+	}
+	problems := &Problems{File: path}
+	v := &validator{problems: problems}
+	v.rules(c.OwnRules())
+	if len(problems.List) > 0 {
+		return problems
+	}
+	return nil
+}
+
+func readWritten(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	case info.Mode().Perm()&0o022 != 0:
+		return nil, fmt.Errorf("%s can be written to by others (mode %04o): chmod go-w", path, info.Mode().Perm())
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+		return nil, fmt.Errorf("%s belongs to user %d, not to you", path, st.Uid)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err == nil && len(data) > maxFileBytes {
+		err = fmt.Errorf("%s is longer than %d bytes", path, maxFileBytes)
+	}
+	return data, err
+}
+
+// Whole is what counts of a file of rules: without a last one that a crash has torn.
+func Whole(data []byte) []byte {
+	at := bytes.LastIndex(data, []byte(writtenMark))
+	if at < 0 || at > 0 && data[at-1] != '\n' {
+		return data
+	}
+	block := data[at:]
+	if decide := bytes.Index(block, []byte("\ndecide = ")); decide < 0 || bytes.IndexByte(block[decide+1:], '\n') < 0 {
+		return data[:at]
+	}
+	return data
+}
+
+// ParseRules reads a file of rules: [[security.rules]] and nothing else.
+func ParseRules(data []byte) ([]Rule, error) {
+	var f struct {
+		Security struct {
+			Rules []Rule `toml:"rules"`
+		} `toml:"security"`
+	}
+	d := toml.NewDecoder(bytes.NewReader(Whole(data)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		var strict *toml.StrictMissingError
+		if errors.As(err, &strict) {
+			return nil, errors.New("want [[security.rules]] and nothing else")
+		}
+		return nil, fmt.Errorf("syntax: %s", syntaxMessage(err))
+	}
+	return f.Security.Rules, nil
+}
+
+// Block is a rule as it is appended to the file of rules.
+func (r Rule) Block(at string) []byte {
+	list := func(items []string) string {
+		out := make([]string, len(items))
+		for i, s := range items {
+			out[i] = tomlText(s)
+		}
+		return "[" + strings.Join(out, ", ") + "]"
+	}
+	return fmt.Appendf(nil, "%s%s\n[[security.rules]]\nname = %s\nreason = %s\nwhen = %s\nmatch = %s\nnot_match = %s\ndecide = %s\n", writtenMark, at, tomlText(r.Name),
+		tomlText(r.Reason), tomlText(r.When), list(r.Match), list(r.NotMatch), tomlText(r.Decide))
+}
+
+// tomlText is a text as a TOML basic string.
+func tomlText(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

@@ -1,0 +1,99 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"clawsh/lib/config"
+	"clawsh/lib/record"
+	"clawsh/lib/terminal"
+)
+
+// maxAlways is how long a text may be for which a rule is offered: a person reads it twice.
+const maxAlways = 1000
+
+// Always is the narrowest rule that answers a question about a call, and in words what it allows. There is none for what is
+// not asked, for what an own rule asks about, for tools that no rule is offered for, and for texts of which a character would
+// have to be escaped to be seen.
+func (p *Policy) Always(c Call, v Verdict) (r config.Rule, words string, ok bool) {
+	if v.Outcome != Ask || strings.HasPrefix(v.Rule, "rule.") {
+		return r, "", false
+	}
+	var when, other string
+	switch c.Tool {
+	case "shell":
+		var a shellArgs
+		if record.Decode(c.Args, &a) != nil || a.Command == nil || a.Sandbox != nil || a.Network != nil || !shown(*a.Command) {
+			return r, "", false
+		}
+		when = fmt.Sprintf(`(.args | del(.timeout_s)) == {command: %s}`, jqText(*a.Command))
+		other = `{"command":` + jqText(*a.Command+" x") + `}`
+		words = "exactly this command, with any timeout_s"
+	case "file_write", "file_edit":
+		var a struct {
+			Path *string `json:"path"`
+			Mode string  `json:"mode"`
+		}
+		if record.DecodeOpen(c.Args, &a) != nil || a.Path == nil || !shown(*a.Path) {
+			return r, "", false
+		}
+		when = fmt.Sprintf(`.args.path == %s`, jqText(*a.Path))
+		if c.Tool == "file_write" {
+			when += fmt.Sprintf(` and (.args.mode // "") == %s`, jqText(a.Mode))
+		}
+		other = `{"path":` + jqText(*a.Path+".x") + `}`
+		words = c.Tool + " of exactly this file, with any content"
+	default:
+		return r, "", false
+	}
+	if !shown(p.root) {
+		return r, "", false
+	}
+	when = fmt.Sprintf(`.tool == %s and %s and .workspace == %s and .risk == %s`, jqText(c.Tool), when, jqText(p.root), jqText(v.Risk))
+	surroundings := fmt.Sprintf(`"workspace":%s,"risk":%s`, jqText(p.root), jqText(v.Risk))
+	r = config.Rule{Name: config.AlwaysName(when), When: when, Decide: "allow", Reason: "you allowed it at a question",
+		Match:    []string{fmt.Sprintf(`{"tool":%s,"args":%s,%s}`, jqText(c.Tool), c.Args, surroundings)},
+		NotMatch: []string{fmt.Sprintf(`{"tool":%s,"args":%s,%s}`, jqText(c.Tool), other, surroundings), fmt.Sprintf(`{"tool":%s,"args":%s}`, jqText(c.Tool+"x"), c.Args)}}
+	if len(c.Args) > 4*maxAlways {
+		r.Match = nil // the rule says what it is about
+		r.NotMatch = r.NotMatch[:1]
+	}
+	return r, fmt.Sprintf("%s, in the workspace %s, while it is judged %s risk", words, p.root, v.Risk), p.checked(r, c, v)
+}
+
+// checked tells whether a rule that is about to be offered holds for the call that it is made for, and for its examples as they
+// say.
+func (p *Policy) checked(r config.Rule, c Call, v Verdict) bool {
+	rules, err := compileRules([]config.Rule{r})
+	if err != nil {
+		return false
+	}
+	if holds, err := rules[0].holds(p.input(c, v)); err != nil || !holds {
+		return false
+	}
+	for _, example := range r.Match {
+		if p.example(rules[0], example, true) != nil {
+			return false
+		}
+	}
+	for _, example := range r.NotMatch {
+		if p.example(rules[0], example, false) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// shown tells whether a text is what a person sees of it, but for backslashes, which JSON shows, too.
+func shown(s string) bool {
+	return s != "" && len(s) <= maxAlways && strings.ReplaceAll(terminal.Escape(s), `\\`, `\`) == s && !strings.ContainsRune(s, '\ufffd')
+}
+
+// jqText is a text as a jq string. JSON's escapes are jq's, and a backslash is one in both, so that nothing is interpolated.
+func jqText(s string) string {
+	b, err := record.Encode(s)
+	if err != nil {
+		return `""`
+	}
+	return string(b)
+}

@@ -33,6 +33,7 @@ type awkReader struct {
 	before   string // the token before; "value" if it is one
 	printing bool   // in the arguments of print
 	depth    int    // of brackets there
+	conds    []bool // of each open bracket: it holds the condition of a statement, behind which no value ends
 }
 
 func (a *awkReader) token() string {
@@ -79,7 +80,7 @@ func (a *awkReader) quoted(quote byte) string {
 }
 
 // awkStatements are words behind which a value begins.
-var awkStatements = []string{"print", "printf", "return", "in", "if", "while", "for", "do", "else", "BEGIN", "END", "delete", "exit", "case"}
+var awkStatements = []string{"print", "printf", "return", "in", "if", "while", "for", "do", "else", "switch", "BEGIN", "END", "delete", "exit", "case"}
 
 func (a *awkReader) word() string {
 	end := a.at
@@ -117,9 +118,11 @@ func (a *awkReader) operator(c byte) string {
 		return awkUnread
 	case c == '(' || c == '[':
 		a.depth++
+		a.conds = append(a.conds, c == '(' && slices.Contains([]string{"if", "while", "for", "switch"}, a.before))
 	case c == ')' || c == ']':
-		a.depth--
-		a.at, a.before = a.at+1, "value"
+		return a.closed()
+	case c == '\n' && a.printing && !slices.Contains([]string{"value", "print", "printf", "++", "--"}, a.before):
+		a.at++ // behind a comma, or another operator, print goes on in the next line
 		return ""
 	case c == ';' || c == '}' || c == '{' || c == '\n':
 		a.printing = false
@@ -127,6 +130,19 @@ func (a *awkReader) operator(c byte) string {
 		return awkUnread
 	}
 	a.before, a.at = string(c), a.at+1
+	return ""
+}
+
+// closed takes a closing bracket. What begins behind a condition is a statement: a slash there is a pattern, no division.
+func (a *awkReader) closed() string {
+	a.depth--
+	a.at, a.before = a.at+1, "value"
+	if n := len(a.conds) - 1; n >= 0 {
+		if a.conds[n] {
+			a.before = ")"
+		}
+		a.conds = a.conds[:n]
+	}
 	return ""
 }
 
@@ -145,6 +161,12 @@ func openBracket(s string) bool {
 			if i+1 < len(s) && s[i+1] == ']' {
 				i++
 			}
+		case open && s[i] == '[' && i+1 < len(s) && strings.IndexByte(":.=", s[i+1]) >= 0:
+			end := strings.Index(s[i+2:], s[i+1:i+2]+"]")
+			if end < 0 {
+				return true
+			}
+			i += end + 3 // [:alpha:] does not close the bracket that it stands in
 		case s[i] == ']':
 			open = false
 		}

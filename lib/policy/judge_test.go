@@ -188,8 +188,12 @@ func TestMiniLanguages(t *testing.T) {
 	}{
 		{sedScript, []string{"p", "1,5p", "$!d", "/a/,/b/p", "s/a/b/gI", "s|a|b|2", "y/abc/def/", "/x/{p;d}", "a\\\ntext e", "1!G;h;$!d", "s/a\\/b/c/", ":a;N;$!ba;s/\\n/ /g", "\\,x,d", "# w x", ""},
 			[]string{"e", "1e id", "s/a/b/e", "s/a/b/w x", "w x", "r x", "R x", "W x", "/x/w y", "{w x\n}", "s/a/b", "s/a", "s/[/]x/b/", "y/a", "p e", "1~2e", "s/x/\\\n/e", "k", "s\na\nb\ne", "\\\\a\\e"}},
-		{awkProgram, []string{"{print $1}", "$3>1", "NR==1||NR==2", "/a|b/", "{print (1>2)}", "{a[$1]++} END{for(k in a)print k}", "{gsub(/a/,\"b\");print}", "{x=$1/2; y=x/3}", "# system", "BEGIN{OFS=\",\"}{print \"a|b>c\"}", "length>80"},
-			[]string{"{print>\"x\"}", "{print $1 >> \"x\"}", "{print|\"sh\"}", "{\"id\"|getline}", "{system(1)}", "{getline<\"x\"}", "@load \"x\"", "{print ENVIRON[1]}", "BEGIN{ARGV[1]=1}", "{x++/1|\"a\"/2}", "{printf \"x\" > \"y\"}", "/a[/]b/", "\"", "/a"}},
+		{awkProgram, []string{"{print $1}", "$3>1", "NR==1||NR==2", "/a|b/", "{print (1>2)}", "{a[$1]++} END{for(k in a)print k}", "{gsub(/a/,\"b\");print}", "{x=$1/2; y=x/3}", "# system", "BEGIN{OFS=\",\"}{print \"a|b>c\"}", "length>80",
+			"{if (/a/) /b/; print ($1+$2)/2, ($1)/3; print a[1]/2}", "{print $1,\n $2 \"a\"\n if ($1 > 2) x = 1}", "/[[:alpha:]]b/", "/[[:digit:]a-f]/"},
+			[]string{"{print>\"x\"}", "{print $1 >> \"x\"}", "{print|\"sh\"}", "{\"id\"|getline}", "{system(1)}", "{getline<\"x\"}", "@load \"x\"", "{print ENVIRON[1]}", "BEGIN{ARGV[1]=1}", "{x++/1|\"a\"/2}", "{printf \"x\" > \"y\"}", "/a[/]b/", "\"", "/a",
+				"BEGIN{if (1) /\"/; system(1) # \"\n}", "BEGIN{while (i++<1) /\"/; system(1) # \"\n}", "BEGIN{for (;;) /\"/; system(1) # \"\n}", "{switch (1) {case 1: if (a[(1)]) /\"/; system(1) # \"\n}}",
+				"BEGIN{x = /[[:alpha:]/; x = \"]/; system(1) # \"\n}", "BEGIN{x = /[a[.-.]/; x = \"]/; system(1) # \"\n}", "BEGIN{x = /[[:/; y=\"/; system(1) # \"\n}",
+				"BEGIN{print 1,\n\"x\" > \"f\"}", "BEGIN{print 1, # a\n\n\"x\" > \"f\"}", "BEGIN{print 1 &&\n1 > \"f\"}", "BEGIN{print 1 ||\n1 > \"f\"}", "BEGIN{print 1 ?\n 2 :\n 3 > \"f\"}"}},
 		{jqFilter, []string{".", ".a.env", ".[\"env\"]", "map(.x)", "keys", "{a:.b}", "\"env\""}, []string{"env", "$ENV", "env.X", "import \"a\" as a; .", "include \"x\"; .", "input_filename", ". | env", "\"\\(env)\"", "debug", "halt"}},
 	} {
 		for _, s := range c.good {

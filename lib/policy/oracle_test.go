@@ -10,7 +10,7 @@ import (
 var (
 	sedPieces = []string{"s", "/", "a", "b", "e", "w", "r", "R", "W", "\n", ";", "}", "{", "\\", "[", "]", "^", "y", "1", ",", "$", "!", "p", "d", " ", "x", "i", "c", "g", "&", "|", "~", "+", "I", "M", ":", "t", "n", "#", "="}
 	awkPieces = []string{"print ", "printf ", "$1", "$0", "x", "\"a\"", "1", ">", ">>", "|", "|&", "(", ")", "[", "]", "{", "}", ";", "\n", "/", "/a/", "/[/]/", "+", "++", "--", "-", "*", "=", "==", "!", "~", "&&", "||",
-		"?", ":", ",", "in ", "if(1) ", "while(0) ", "getline ", "system", "BEGIN", "END", " ", "\\\n", "#", "@", "x=", "a[1]", "%", "<", "func f(){", "return ", "\"", "$", "NF", "length", "close", "exit;", "else ", "do "}
+		"?", ":", ",", "in ", "if(1) ", "while(0) ", "getline ", "system", "BEGIN", "END", " ", "\\\n", "#", "@", "x=", "a[1]", "%", "<", "func f(){", "return ", "\"", "$", "NF", "length", "close", "exit;", "else ", "do ", "[[:alpha:]/", "for(;;) "}
 )
 
 func assemble(pieces []string, seed []byte) string {

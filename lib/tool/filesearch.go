@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"clawsh/lib/record"
@@ -16,6 +17,7 @@ const (
 	maxMatches      = 1000
 	maxContext      = 10
 	maxPatternBytes = 1000
+	maxPatternSteps = 3000      // of the compiled pattern: each byte of a line may take as many
 	maxSearched     = 50_000    // files
 	maxSearchBytes  = 256 << 20 // in all
 	maxSearchLine   = 64 << 10  // of a line that is looked at
@@ -93,8 +95,8 @@ func newSearch(ctx context.Context, a findArgs, env *Env) (*search, error) {
 		expr = "(?i)" + expr
 	}
 	var err error
-	if s.pattern, err = regexp.Compile(expr); err != nil {
-		return nil, fmt.Errorf("invalid arguments: pattern: %w (RE2 syntax: no lookaround, no back references; escape ( [ { . * + ? with \\)", err)
+	if s.pattern, err = compilePattern(expr); err != nil {
+		return nil, fmt.Errorf("invalid arguments: pattern: %w", err)
 	}
 	if a.Glob != "" {
 		s.deep = strings.Contains(strings.TrimPrefix(a.Glob, "/"), "/")
@@ -103,4 +105,31 @@ func newSearch(ctx context.Context, a findArgs, env *Env) (*search, error) {
 		}
 	}
 	return s, nil
+}
+
+// compilePattern compiles a pattern that a line can be looked through for in time. Nothing can end that in the middle of a line.
+func compilePattern(expr string) (*regexp.Regexp, error) {
+	tree, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return nil, fmt.Errorf("%w (RE2 syntax: no lookaround, no back references; escape ( [ { . * + ? with \\)", err)
+	}
+	if n := steps(tree); n > maxPatternSteps {
+		return nil, fmt.Errorf("its repetitions make it too large: {m,n} counts what is repeated n times, %d in all, and the limit is %d", n, maxPatternSteps)
+	}
+	return regexp.Compile(expr)
+}
+
+// steps estimates the size of a compiled pattern, before that takes its time.
+func steps(re *syntax.Regexp) int {
+	n := 1
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		n += steps(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, 1<<30)
 }

@@ -90,6 +90,27 @@ func TestFileSearchIsBounded(t *testing.T) {
 	}
 }
 
+// TestFileSearchPatternsAreBounded: no pattern keeps a search from looking at the time.
+func TestFileSearchPatternsAreBounded(t *testing.T) {
+	env := testEnv(t)
+	put(t, env, "a", "a\n")
+	for _, p := range []string{strings.Repeat("(a?){1000}", 80) + "b", "(a?){1000}{3}", "((a{1,50}){50}b?){50}", strings.Repeat("x{0,1000}", 100)} {
+		if r := call(t, env, "file_search", fmt.Sprintf(`{"pattern":%q}`, p)); r.Success || !strings.Contains(r.Error, "repe") {
+			t.Errorf("%s: %+v", p, r)
+		}
+	}
+	for _, p := range []string{`\\w{1,200}@\\w{1,200}`, `\\p{L}+|(\\d{1,3}\\.){3}`, strings.Repeat("a", 900)} {
+		if r := call(t, env, "file_search", fmt.Sprintf(`{"pattern":"%s"}`, p)); !r.Success {
+			t.Errorf("%s: %+v", p, r)
+		}
+	}
+	env.Config.Limits.ToolTimeoutS = 0.05
+	put(t, env, "long", strings.Repeat(strings.Repeat("a", 30_000)+"\n", 100))
+	if r := call(t, env, "file_search", `{"pattern":"(a?){300}b"}`); !r.Success || !strings.Contains(r.Output, "[") {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestFileSearchHonoursGitignore(t *testing.T) {
 	env := testEnv(t)
 	put(t, env, ".gitignore", "*.log\n!keep.log\nbuild/\n/top\ndocs/*.tmp\n# comment\nodd\\ \n**/gen/**\n")

@@ -22,6 +22,9 @@ import (
 // searchShare is the part of the tool's time that a search takes: then it says what it has found so far.
 const searchShare = 0.7
 
+// lookAfter is how many bytes are searched between two looks at the time: a byte may take a while.
+const lookAfter = 4 << 10
+
 // search is one search under way.
 type search struct {
 	ctx     context.Context
@@ -195,6 +198,7 @@ func (s *search) lines(f *os.File, name string) error {
 	l := newLineReader(clean, maxSearchLine)
 	var before []string
 	last, after := 0, 0 // the last line that was printed; how many are to come behind a match
+	looked := int64(0)  // how far it was when the time was looked at
 	for n := 1; ; n++ {
 		ok, err := l.next()
 		if err != nil || !ok {
@@ -226,8 +230,10 @@ func (s *search) lines(f *os.File, name string) error {
 				before = before[1:]
 			}
 		}
-		if n%8192 == 0 && s.hurried(l.read) {
-			return nil
+		if l.read-looked >= lookAfter {
+			if looked = l.read; s.hurried(l.read) {
+				return nil
+			}
 		}
 	}
 }

@@ -28,7 +28,7 @@ type task struct {
 func loadTasks(t *testing.T) []task {
 	t.Helper()
 	paths, err := filepath.Glob("../testdata/tasks/*.txtar")
-	if err != nil || len(paths) < 17 {
+	if err != nil || len(paths) < 16 {
 		t.Fatalf("%d tasks, too few: %v", len(paths), err)
 	}
 	known := []string{"message", "model", "check", "setup", "answers", "config", "strict"}

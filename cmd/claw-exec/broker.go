@@ -194,7 +194,7 @@ func sandboxPlace(c *command.Call, cfg *config.Config) sandbox.Place {
 	programs := slices.DeleteFunc(tool.ProgramDirs(c.Getenv("PATH"), real(cfg.WorkspaceDir), cfg.Home), func(dir string) bool {
 		return slices.ContainsFunc(refuse, func(r string) bool { return r == dir || strings.HasPrefix(r, strings.TrimSuffix(dir, "/")+"/") })
 	})
-	return sandbox.Place{HomeSeen: homeSeen(cfg), Workspace: real(cfg.WorkspaceDir), Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite,
+	return sandbox.Place{HomeSeen: homeSeen(cfg), Workspace: real(cfg.WorkspaceDir), ID: cfg.Workspace.ID, Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite,
 		Read: append(realAll(cfg.Sandbox.Read), programs...), Roots: cfg.Readable(), Hidden: realAll(hidden),
 		Refuse: refuse, Image: cfg.Sandbox.Image, Runtime: cfg.Sandbox.ContainerEngine}
 }

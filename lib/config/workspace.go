@@ -29,8 +29,9 @@ const (
 
 // Variables by which the driver hands the workspace in force to its stages: its path, and which directory that was.
 const (
-	EnvWorkspace   = "CLAWSH_WORKSPACE"
-	EnvWorkspaceID = "CLAWSH_WORKSPACE_ID"
+	EnvWorkspace     = "CLAWSH_WORKSPACE"
+	EnvWorkspaceID   = "CLAWSH_WORKSPACE_ID"
+	EnvWorkspaceFrom = "CLAWSH_WORKSPACE_FROM" // for people only: no decision depends on it
 )
 
 // Workspace is the directory in force and why it is that one. Config.WorkspaceDir is its path, and empty if Err is set.
@@ -69,10 +70,22 @@ func (p Paths) workspace(c *Config, mode string) Workspace {
 	if w.Err == nil && info != nil && w.From == FromHere {
 		w.Err = p.here(c, &w)
 	}
-	if id := p.getenv(EnvWorkspaceID); w.Err == nil && w.From == FromEnvironment && id != "" && id != w.ID {
+	switch id := p.getenv(EnvWorkspaceID); {
+	case w.Err != nil || w.From != FromEnvironment || id == "":
+	case id == w.ID:
+		w.toldBy(p.getenv(EnvWorkspaceFrom))
+	default:
 		w.Err = envelope.Errorf(envelope.ExitDenied, "workspace.changed", "the workspace %s was replaced by another directory since the turn began", w.Dir)
 	}
 	return w
+}
+
+// toldBy takes from the driver why the workspace is the one that it is.
+func (w *Workspace) toldBy(from string) {
+	from, since, _ := strings.Cut(from, " ")
+	if slices.Contains([]string{FromFlag, FromEnvironment, FromHere, FromConfig}, from) {
+		w.From, w.Trusted = from, since
+	}
 }
 
 // find follows the path that was named. A fixed workspace may be missing: init makes it.
@@ -291,7 +304,7 @@ func (c *Config) WorkspaceEnv() []string {
 	w := c.Workspace
 	switch {
 	case w.Err == nil && w.ID != "":
-		return []string{EnvWorkspace + "=" + w.Dir, EnvWorkspaceID + "=" + w.ID}
+		return []string{EnvWorkspace + "=" + w.Dir, EnvWorkspaceID + "=" + w.ID, EnvWorkspaceFrom + "=" + strings.TrimSpace(w.From+" "+w.Trusted)}
 	case w.From == FromFlag || w.From == FromEnvironment:
 		return []string{EnvWorkspace + "=" + w.Dir}
 	}

@@ -62,7 +62,7 @@ func (s *Siblings) spec(name string, secrets, args []string) (process.Spec, erro
 	held := s.config.SecretEnv()
 	env := slices.DeleteFunc(process.Environment(s.environ, slices.Concat(secrets, config.PathEnv(s.config, nil))...), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
-		return name == "CLAWSH_HOME" || name == "CLAWSH_CONFIG" || name == config.EnvWorkspace || name == config.EnvWorkspaceID || slices.Contains(held, name) && !slices.Contains(secrets, name)
+		return name == "CLAWSH_HOME" || name == "CLAWSH_CONFIG" || strings.HasPrefix(name, config.EnvWorkspace) || slices.Contains(held, name) && !slices.Contains(secrets, name)
 	})
 	env = append(env, "CLAWSH_HOME="+s.config.Home, "CLAWSH_DRIVEN=1")
 	env = append(env, s.config.WorkspaceEnv()...)

@@ -81,10 +81,21 @@ func take(view []mount) ([]part, error) {
 		if err != nil {
 			return nil, fmt.Errorf("show %s: %w", m.Source, err)
 		}
+		if !m.is(fd) {
+			unix.Close(fd)
+			return nil, fmt.Errorf("show %s: %w", m.Source, errReplaced)
+		}
 		p.fd = fd
 		parts = append(parts, p)
 	}
 	return parts, nil
+}
+
+// is tells whether a descriptor is of the directory that was meant: between a look at a name and its use another one can take
+// it.
+func (m mount) is(fd int) bool {
+	var st unix.Stat_t
+	return m.ID == "" || unix.Fstat(fd, &st) == nil && fmt.Sprintf("%d:%d", uint64(st.Dev), uint64(st.Ino)) == m.ID
 }
 
 // clone makes a detached copy of a mount, with all below it.

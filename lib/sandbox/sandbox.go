@@ -91,6 +91,7 @@ func (l Limits) Check() error {
 // Place is where programs run: what they see of the file system.
 type Place struct {
 	Workspace string   `json:"workspace"`          // absolute, without links; writable as the layout says
+	ID        string   `json:"id,omitzero"`        // its device and inode, if another directory under its name is to be refused
 	Layout    string   `json:"layout,omitzero"`    // Open or Staged, Open if empty
 	GitWrite  bool     `json:"git_write,omitzero"` // .git may be changed, but for its hooks and settings
 	ReadOnly  bool     `json:"read_only,omitzero"` // nothing of the workspace may be written

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Kinds of mounts.
@@ -30,6 +31,24 @@ type mount struct {
 	Target string `json:"target"`
 	Bytes  int64  `json:"bytes,omitzero"`
 	IsFile bool   `json:"is_file,omitzero"`
+	ID     string `json:"id,omitzero"` // the source's device and inode, if they are known
+}
+
+// errReplaced means that a directory is not the one that a name stood for.
+var errReplaced = errors.New("it was replaced by another directory")
+
+func sameDirectory(path, id string) error {
+	if id == "" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("show %s: %w", path, err)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || fmt.Sprintf("%d:%d", uint64(st.Dev), uint64(st.Ino)) != id {
+		return fmt.Errorf("show %s: %w", path, errReplaced)
+	}
+	return nil
 }
 
 // systemDirs hold programs and what they need. A link among them is made again.
@@ -128,7 +147,10 @@ func workspace(p Place) ([]mount, error) {
 	if p.Layout == Staged || p.ReadOnly {
 		kind = mountRead
 	}
-	m := []mount{{Kind: kind, Source: p.Workspace, Target: p.Workspace}}
+	if err := sameDirectory(p.Workspace, p.ID); err != nil {
+		return nil, err
+	}
+	m := []mount{{Kind: kind, Source: p.Workspace, Target: p.Workspace, ID: p.ID}}
 	if p.Layout == Staged {
 		for _, s := range stages {
 			path := filepath.Join(p.Workspace, s.name)

@@ -130,9 +130,10 @@ func newShell(ctx context.Context, env *Env, ask *config.SandboxAsk) (s *shell, 
 	s = &shell{env: env, ask: *ask, out: newOutput(env.Config.Limits.MaxOutputBytes)}
 	s.out.clean = env.Secrets.NewStream()
 	s.ctx, s.stop = context.WithCancelCause(ctx)
+	opened := s
 	defer func() {
 		if err != nil {
-			s.close()
+			opened.close()
 		}
 	}()
 	if s.ws, err = openWorkspace(env); err != nil {

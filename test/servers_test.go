@@ -46,6 +46,10 @@ func TestServers(t *testing.T) {
 	if err != nil || len(files) < 60 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
+	template := t.TempDir()
+	if out, code := clawshSays(t, quirkEnv(t, template), "init"); code != 0 {
+		t.Fatalf("init: %s", out)
+	}
 	for _, file := range files {
 		q, err := readQuirk(file)
 		if err != nil {
@@ -55,7 +59,7 @@ func TestServers(t *testing.T) {
 		for _, mode := range []string{"plain", "streamed"} {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+mode, func(t *testing.T) {
 				t.Parallel()
-				q.play(t, mode)
+				q.play(t, mode, template)
 			})
 		}
 	}
@@ -146,9 +150,9 @@ func (q *quirk) complete() error {
 }
 
 // play runs the commands of a quirk against its server.
-func (q *quirk) play(t *testing.T, mode string) {
+func (q *quirk) play(t *testing.T, mode, template string) {
 	s := newQuirkServer(t, q, mode)
-	env := quirkHome(t, q, s.URL)
+	env := quirkHome(t, q, s.URL, template)
 	for _, r := range q.runs {
 		r.check(t, env, mode)
 	}
@@ -164,15 +168,20 @@ func (q *quirk) play(t *testing.T, mode string) {
 	}
 }
 
-// quirkHome makes a home whose provider is the server, and returns the environment for it.
-func quirkHome(t *testing.T, q *quirk, url string) []string {
+// quirkEnv is the environment of a user.
+func quirkEnv(t *testing.T, home string) []string {
+	return []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8", "TZ=UTC",
+		"TEST_KEY=sk-test-1234567890", "TEST_HEADER=hidden-value-4711"}
+}
+
+// quirkHome copies a home that init has made, makes the server its provider, and returns the environment for it.
+func quirkHome(t *testing.T, q *quirk, url, template string) []string {
 	t.Helper()
 	home := t.TempDir()
-	env := []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8", "TZ=UTC",
-		"TEST_KEY=sk-test-1234567890", "TEST_HEADER=hidden-value-4711"}
-	if out, code := clawshSays(t, env, "init"); code != 0 {
-		t.Fatalf("init: %s", out)
+	if out, err := exec.Command("cp", "-pR", template+"/.", home).CombinedOutput(); err != nil {
+		t.Fatalf("copy the home: %s", out)
 	}
+	env := quirkEnv(t, home)
 	file := filepath.Join(home, ".clawsh", "config.toml")
 	old, err := os.ReadFile(file)
 	if err != nil {

@@ -132,6 +132,21 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// What a message came with is counted where it is more than the message itself, since it is what goes back.
+func TestTokensOfOriginals(t *testing.T) {
+	m := record.Message{Role: "assistant", Content: "abcd", Original: &record.Original{Provider: "p", Dialect: "chat", Message: record.Raw(`{"reasoning":"` + strings.Repeat("x", 4000) + `"}`)}}
+	if n := Tokens(m); n < 1000 || n > 1100 {
+		t.Errorf("%d tokens", n)
+	}
+	if n := Bytes(m); n < 4000 {
+		t.Errorf("%d bytes", n)
+	}
+	m.Original.Message = record.Raw("{}")
+	if n := Tokens(m); n != 9 {
+		t.Errorf("%d tokens of a small one", n)
+	}
+}
+
 func TestComplete(t *testing.T) {
 	user := record.Message{Role: "user", Content: "q"}
 	call := record.Message{Role: "assistant", ToolCalls: []record.CallPart{{ID: "1"}, {ID: "2"}}}

@@ -6,8 +6,12 @@ import (
 	"clawsh/lib/record"
 )
 
-// maxOriginalBytes bounds what is kept of a message as it came; of a longer one nothing is.
-const maxOriginalBytes = 256 << 10
+// What is kept of a message as it came: so much that only its server knows, and so much in all, so that a record has room for the
+// message and its text. Of a longer one nothing is kept.
+const (
+	maxOriginalBytes = 256 << 10
+	maxMessageBytes  = 1 << 20
+)
 
 // setOnce are the names whose texts come whole, in one piece or in each: all others are joined.
 var setOnce = map[string]bool{"id": true, "type": true, "name": true, "role": true, "format": true, "object": true, "model": true}

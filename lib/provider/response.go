@@ -120,7 +120,7 @@ func (b *builder) original(answer string) (*record.Original, error) {
 		members = append(members, record.Member{Name: "tool_calls", Value: record.Array(calls)})
 	}
 	message, err := record.Object(members)
-	if err != nil || len(message) > b.most+maxOriginalBytes || !fits(message) || b.keys.hiddenIn(message) {
+	if err != nil || len(message) > maxMessageBytes || !fits(message) || b.keys.hiddenIn(message) {
 		return nil, err
 	}
 	return &record.Original{Provider: b.provider, Dialect: record.DialectChat, Message: message}, nil

@@ -180,3 +180,22 @@ func TestAnOutputThatFails(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeOriginals: what would not fit into a record is not kept, the answer is; it goes back as a plain message.
+func TestLargeOriginals(t *testing.T) {
+	for name, c := range map[string]struct {
+		body string
+		kept bool
+	}{
+		"small":          {delta(`"x":"`+strings.Repeat("x", 1000)+`"`) + delta(`"content":"fine"`), true},
+		"many unknown":   {strings.Repeat(delta(`"x":"`+strings.Repeat("x", 30000)+`"`), 10) + delta(`"content":"fine"`), false},
+		"of a call":      {delta(`"content":"fine"`) + strings.Repeat(piece(`"index":0,"id":"a","function":{"name":"f"},"x":"`+strings.Repeat("x", 30000)+`"`), 10), false},
+		"deep":           {delta(`"x":`+strings.Repeat("[", 100)+strings.Repeat("]", 100)) + delta(`"content":"fine"`), false},
+		"the key inside": {delta(`"x":"`+testKey+`"`) + delta(`"content":"fine"`), false},
+	} {
+		resp, _, err := ask(at(t, nil, sse(c.body+stops)), true)
+		if err != nil || resp.FinalText != "fine" || (resp.Original != nil) != c.kept {
+			t.Errorf("%s: %+v, %v", name, resp.Original, err)
+		}
+	}
+}

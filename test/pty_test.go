@@ -30,7 +30,7 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"HOME", "CLAWSH_HOME", "PATH", "TMPDIR", "LANG", "TZ", "CLAWSH_CONFIG", "TEST_API_KEY"} {
+	for _, name := range []string{"HOME", "CLAWSH_HOME", "PATH", "TMPDIR", "LANG", "TZ", "CLAWSH_CONFIG", "TEST_API_KEY", "NO_COLOR"} {
 		if v := ts.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}

@@ -9,7 +9,7 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// access is the gate's row: it reads the permit's private key, sees names in the workspace, and writes the audit log. It has no
+// access is the gate's row: it reads the permit's private key and the workspace, and writes the audit log. It has no
 // network and starts nothing.
 func access(_ *command.Call, cfg *config.Config) confine.Access {
 	if cfg == nil {
@@ -20,7 +20,8 @@ func access(_ *command.Call, cfg *config.Config) confine.Access {
 		own = append(own, cfg.RulesPath()) // a at a question
 	}
 	return confine.Access{
-		Read: []string{cfg.PermitKeyPath(), cfg.PermitPubPath()},              // not the keys of receipts, which lie below them
+		// not the keys of receipts, which lie below them; the workspace, to show what a call changes
+		Read: []string{cfg.PermitKeyPath(), cfg.PermitPubPath(), cfg.WorkspaceDir},
 		List: append([]string{cfg.WorkspaceDir, cfg.Home}, cfg.Readable()...), // patterns are expanded; a directory is synced by opening it
 		Own:  own,
 		// to ask

@@ -144,7 +144,8 @@ func (g *gate) ask(ctx context.Context, call record.ToolCall, d policy.Verdict, 
 		return v
 	}
 	rule, words, offered := g.policy.Always(policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args}, d)
-	answer, err := terminal.Choose(ctx, prompt(call, v, offered))
+	what := g.show(call)
+	answer, err := terminal.Choose(ctx, prompt(call, v, what.text, offered))
 	if offered && err == nil && (answer == "a" || answer == "always") {
 		var yes bool
 		if yes, err = g.always(ctx, rule, words); yes {
@@ -157,6 +158,8 @@ func (g *gate) ask(ctx context.Context, call record.ToolCall, d policy.Verdict, 
 		v.Approval, v.Reason = record.ApprovalUnavailable, v.Reason+"; needs approval and there is no terminal to ask on"
 	case err != nil:
 		v.Approval, v.Reason = record.ApprovalUnavailable, fmt.Sprintf("%s; needs approval and got none: %v", v.Reason, err)
+	case (forever || answer == "y" || answer == "yes") && !what.still():
+		v.Approval, v.Reason = record.ApprovalRefused, v.Reason+"; the file changed while the operator was asked: read it, and call again"
 	case forever, answer == "y", answer == "yes":
 		v.Approval, v.Decision = record.ApprovalGranted, record.Allow
 		if forever {
@@ -199,10 +202,10 @@ func watchEstop(ctx context.Context, home string, cancel context.CancelFunc) fun
 // longArgs is how many bytes of arguments may push the head of the question off the screen: then it is told again.
 const longArgs = 1500
 
-// prompt shows the whole call, every byte of it visible. The arguments are JSON, in which a backslash is an escape already.
-func prompt(call record.ToolCall, v record.Verdict, always bool) string {
-	text := fmt.Sprintf("\nTool request:\n  tool: %s\n  risk: %s\n  reason: %s\n  args: %s\n",
-		terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason), terminal.Sanitize(string(call.Args)))
+// prompt shows the whole call: what is the text of its arguments (show).
+func prompt(call record.ToolCall, v record.Verdict, what string, always bool) string {
+	text := fmt.Sprintf("\nTool request:\n  tool: %s\n  risk: %s\n  reason: %s\n%s",
+		terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason), what)
 	if len(call.Args) > longArgs {
 		text += fmt.Sprintf("  (those were %d bytes of arguments for %s, risk %s: %s)\n", len(call.Args), terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason))
 	}

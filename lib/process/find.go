@@ -68,7 +68,7 @@ func executable(path string) bool {
 
 // passed are the variables that children get if they are set: what programs need to find their way, nothing that could
 // hold a secret.
-var passed = []string{"PATH", "HOME", "TMPDIR", "LANG", "LANGUAGE", "TZ", "TERM", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG"}
+var passed = []string{"PATH", "HOME", "TMPDIR", "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG"}
 
 // Environment chooses from environ what a child may see: the allowlist, LC_* and CLAWSH_* variables, and the extras that
 // are named. What looks like a secret by its name (key, token, secret, password, credential) passes only as an extra. The

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,9 @@ func SecretPaths(home string) []string {
 	return out
 }
 
+// sandboxOwn are places that programs in the sandbox have for themselves: nothing of the system can be shown over them.
+var sandboxOwn = []string{"/tmp", "/var/tmp", "/run/home"}
+
 // readRoots refuses roots below which everything would be readable, or nothing is a plain file.
 func (v *validator) readRoots(c *Config) {
 	home := v.paths.getenv("HOME")
@@ -43,6 +47,8 @@ func (v *validator) readRoots(c *Config) {
 			v.problem("security.read_roots", "%s: it and clawsh's home %s must not contain each other", quote("", p), c.Home)
 		case inside(root, "/dev") || inside(root, "/proc") || inside(root, "/sys"):
 			v.problem("security.read_roots", "%s: it holds devices and the state of the system, not files", quote("", p))
+		case slices.ContainsFunc(sandboxOwn, func(own string) bool { return inside(own, root) }):
+			v.problem("security.read_roots", "%s: programs have temporary directories of their own there; want a directory below it, such as /var/log", quote("", p))
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"clawsh/lib/envelope"
 )
@@ -111,6 +113,9 @@ func (w *Workspace) find() (fs.FileInfo, error) {
 	}
 	if err != nil {
 		return nil, w.failure("missing", "the workspace %s cannot be used: %w", quote("", w.Dir), reason(err))
+	}
+	if !utf8.ValidString(real) || strings.ContainsFunc(real, unicode.IsControl) {
+		return nil, w.failure("invalid", "the workspace %s cannot be used: its path holds bytes that nobody can read", quote("", real))
 	}
 	info, err := os.Stat(real)
 	if err == nil && !info.IsDir() {

@@ -285,3 +285,19 @@ func TestTrustFileThatOthersMayHaveWritten(t *testing.T) {
 		}
 	}
 }
+
+// A path that nobody can read would spoil the list of trusted directories, and the question.
+func TestUnreadablePaths(t *testing.T) {
+	for _, name := range []string{"a\nb", "a\x1b[2Jb", "a\xffb"} {
+		g := newGround(t, "workspace = \"here\"\n")
+		if err := os.Mkdir(filepath.Join(g.dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if c := g.in(name, ""); code(c.CheckWorkspace()) != "workspace.invalid" || strings.ContainsAny(c.CheckWorkspace().Error(), "\n\x1b") {
+			t.Errorf("%q: %v", name, c.CheckWorkspace())
+		}
+		if _, err := (Paths{getenv: func(n string) string { return g.env[n] }}).Candidate(&Config{}, filepath.Join(g.dir, name)); code(err) != "workspace.invalid" {
+			t.Errorf("%q as a candidate: %v", name, err)
+		}
+	}
+}

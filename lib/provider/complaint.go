@@ -199,7 +199,9 @@ func tooLong(words string) bool {
 		"exceeds the available context", "exceed_context", "reduce the length", "maximum input length", "too many input tokens", "string_above_max_length")
 }
 
+// noTools is about tools, not about a field that has tool in its name.
 func noTools(words string) bool {
+	words = strings.NewReplacer("parallel_tool_calls", "", "tool_choice", "", "tool_calls", "").Replace(words)
 	return has(words, "tool", "function call") && has(words, "does not support", "do not support", "doesn't support", "not supported", "unsupported", "no endpoints found that support",
 		"enable-auto-tool-choice", "not enabled", "requires --jinja", "tools param requires")
 }

@@ -141,3 +141,49 @@ func TestConfiguredFields(t *testing.T) {
 		t.Errorf("a secret header would cross the network readable: %v", err)
 	}
 }
+
+func TestCodes(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		words  string
+		want   string
+	}{
+		{400, "does not support tools", CodeNoTools}, {400, "Unsupported parameter: 'parallel_tool_calls' is not supported with this model", CodeBadRequest},
+		{400, "tool_choice is not supported", CodeBadRequest}, {404, "no endpoints found that support tool use", CodeNoTools}, {500, "tools param requires --jinja flag", CodeNoTools},
+		{400, "'temperature' does not support 0.2 with this model", CodeBadRequest}, {400, "invalid model id", CodeNotFound}, {404, "page not found", CodeBadRequest},
+		{404, "The model x does not exist", CodeNotFound}, {500, "model not loaded", CodeServer}, {400, "prompt is too long: 9 tokens > 8 maximum", CodeTooLong},
+		{500, "the request exceeds the available context size", CodeTooLong}, {429, "context length", CodeRateLimit}, {429, "insufficient_quota", CodeQuota},
+		{429, "exceeded your current quota, retry in 3s", CodeRateLimit}, {403, "credit balance is too low", CodeQuota}, {401, "insufficient_quota", CodeAuth}, {408, "", CodeTimeout},
+		{529, "overloaded", CodeServer}, {0, "rate_limit exceeded", CodeRateLimit}, {0, "authentication failed", CodeAuth}, {0, "boom", CodeServer}, {413, "", CodeTooLong}, {501, "no", CodeBadRequest},
+	} {
+		if got := codeOf(c.status, complaint{text: c.words}); got != c.want {
+			t.Errorf("%d %s: %s, want %s", c.status, c.words, got, c.want)
+		}
+	}
+}
+
+// TestConcede: only what a server refuses by name is left out, never what a question cannot do without, and each once.
+func TestConcede(t *testing.T) {
+	const body = `{"model":"m","messages":[{"role":"assistant","content":"x","reasoning":"y","tool_calls":[{"id":"a","extra_content":1}]}],"tools":[],"temperature":1,"max_tokens":5,"stream":true,"stream_options":{},"tool_choice":"auto"}`
+	for _, c := range []struct {
+		status int
+		code   string
+		words  string
+		want   string
+	}{
+		{400, CodeBadRequest, "unknown field stream_options", "stream_options"}, {400, CodeBadRequest, "Streaming is not supported", "stream"}, {422, CodeBadRequest, "tool_choice: extra inputs", "tool_choice"},
+		{400, CodeBadRequest, "property 'messages.0.reasoning' is unsupported", "reasoning"}, {400, CodeBadRequest, "unexpected extra_content in a call", "extra_content"},
+		{400, CodeBadRequest, "temperature must be below 1", ""}, {400, CodeBadRequest, "unsupported content of role assistant in messages for model", ""}, {400, CodeBadRequest, "unknown field upstreams", ""},
+		{400, CodeNoTools, "stream_options is not supported", ""}, {500, CodeServer, "unknown field stream_options", ""}, {400, CodeBadRequest, "", "stream_options"},
+	} {
+		var r refused
+		e := &Error{Code: c.code, Status: c.status, said: c.words}
+		if got := r.concede(e, record.Raw(body)); got != c.want || r.names()[c.want] != (c.want != "") {
+			t.Errorf("%d %s: %q, want %q", c.status, c.words, got, c.want)
+		}
+		e.streamed = true
+		if got := r.concede(e, record.Raw(body)); got != "" {
+			t.Errorf("behind a part of the answer: %s", got)
+		}
+	}
+}

@@ -58,6 +58,10 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	err = waitFor20(cmd)
+	select { // what was printed last may still be on its way
+	case <-screen.ended:
+	case <-time.After(5 * time.Second):
+	}
 	master.Close()
 	ts.Check(os.WriteFile(ts.MkAbs("tty"), []byte(screen.text()), 0o600))
 	ts.Logf("%s", screen.text())
@@ -103,15 +107,17 @@ func openPTY() (master, slave *os.File, err error) {
 
 // screen collects what a terminal shows.
 type screen struct {
-	mu   sync.Mutex
-	buf  bytes.Buffer
-	at   int
-	more chan struct{}
+	mu    sync.Mutex
+	buf   bytes.Buffer
+	at    int
+	more  chan struct{}
+	ended chan struct{} // nobody has the terminal open any more, and all of it was read
 }
 
 func newScreen(f *os.File) *screen {
-	s := &screen{more: make(chan struct{}, 1)}
+	s := &screen{more: make(chan struct{}, 1), ended: make(chan struct{})}
 	go func() {
+		defer close(s.ended)
 		b := make([]byte, 4096)
 		for {
 			n, err := f.Read(b)

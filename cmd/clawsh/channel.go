@@ -71,7 +71,7 @@ func (c *cli) Update(line record.Line) error {
 	case record.KindToolCall:
 		c.segment.Reset()
 		args, _ := line.Field("args")
-		c.tell("· %s %s", line.Text("tool"), c.secrets.Text(string(args)))
+		c.tell("· %s %s", line.Text("tool"), c.secrets.Text(ran(line.Text("tool"), args)))
 	case record.KindSummary:
 		c.tell("· a summary now stands for the old turns of this conversation")
 	case record.KindToolResult:
@@ -120,6 +120,18 @@ func (c *cli) result(line record.Line) {
 		record.DecodeOpen(raw, &meta)
 	}
 	c.tell("%s %s %s %s", mark, line.Text("tool"), time.Duration(meta.DurationMS)*time.Millisecond, c.secrets.Text(line.Text("error")))
+	c.said(folded(line.Text("tool"), c.secrets.Text(line.Text("output"))))
+}
+
+// said shows the first lines of what a tool said.
+func (c *cli) said(lines []string) {
+	if c.progress == nil || len(lines) == 0 {
+		return
+	}
+	defer terminal.Hold(context.Background())()
+	for _, l := range lines {
+		fmt.Fprintln(c.progress, terminal.Fit("    "+l, c.columns()-1))
+	}
 }
 
 // tell prints a line of progress for people, never into a question that is open: claw-gate holds the terminal while it asks, and

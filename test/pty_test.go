@@ -45,12 +45,12 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch verb {
 		case "expect":
-			if !screen.expect(rest) {
+			if !screen.expect(strings.ReplaceAll(rest, `\r`, "\r")) {
 				cmd.Process.Kill()
 				ts.Fatalf("the terminal never showed %q; it showed:\n%s", rest, screen.text())
 			}
 		case "send":
-			master.WriteString(strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\x03`, "\x03", `\x04`, "\x04", `\x7f`, "\x7f", `\e`, "\x1b").Replace(rest))
+			master.WriteString(strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\x03`, "\x03", `\x04`, "\x04", `\x7f`, "\x7f", `\x17`, "\x17", `\xcc\x81`, "\xcc\x81", `\e`, "\x1b").Replace(rest))
 		case "touch":
 			ts.Check(os.WriteFile(strings.ReplaceAll(rest, "$CLAWSH_HOME", ts.Getenv("CLAWSH_HOME")), nil, 0o600))
 		case "hangup":

@@ -44,7 +44,10 @@ func agent() command.Command {
 }
 
 // lineReader reads the user's messages; io.EOF ends the conversation.
-type lineReader interface{ ReadMessage() (string, error) }
+type lineReader interface {
+	ReadMessage() (string, error)
+	Leave() // gives the terminal back while a message is read
+}
 
 // repl is a conversation: one claw-loop for all its turns.
 type repl struct {
@@ -55,6 +58,7 @@ type repl struct {
 	last    record.Final
 
 	metadata record.Raw
+	signals  chan command.Signal // that come while no turn runs
 }
 
 func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Result, error) {
@@ -77,11 +81,22 @@ func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Resu
 	if r.session, err = startSession(ctx, c, cfg, r.channel, o.loopArgs(c, stream)); err != nil {
 		return nil, err
 	}
+	r.signals = make(chan command.Signal, 1)
+	r.session.whenIdle(func(sig command.Signal) {
+		select {
+		case r.signals <- sig:
+		default:
+		}
+	})
 	c.Event(command.EventChannelStarted, "channel", r.channel.Name())
 	var in lineReader = &pipedLines{bufio.NewReaderSize(c.Stdin, maxPipedBytes)}
 	if interactive {
 		fmt.Fprintf(c.Stdout, "clawsh %s, %s. /help for commands, /exit to leave.\n", command.Version, modelName(cfg, o))
-		in = newTerminalLines(cfg.HistoryPath(), c.Secrets.Text)
+		path := cfg.HistoryPath()
+		if o.noSave {
+			path = ""
+		}
+		in = newTerminalLines(openHistory(path, c.Secrets.Text))
 	}
 	err = r.run(ctx, in)
 	r.session.close()
@@ -112,12 +127,12 @@ func (r *repl) lastOr() record.Final {
 // run reads messages and answers them until the end.
 func (r *repl) run(ctx context.Context, in lineReader) error {
 	for {
-		message, err := in.ReadMessage()
+		message, err := r.read(in)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read a message: %w", err)
+			return err
 		}
 		message = strings.TrimSpace(message)
 		switch {
@@ -131,6 +146,29 @@ func (r *repl) run(ctx context.Context, in lineReader) error {
 				return err
 			}
 		}
+	}
+}
+
+// read reads one message. A signal meanwhile ends the conversation: Ctrl-C at the prompt is none.
+func (r *repl) read(in lineReader) (string, error) {
+	type read struct {
+		message string
+		err     error
+	}
+	done := make(chan read, 1)
+	go func() {
+		message, err := in.ReadMessage()
+		if err != nil && !errors.Is(err, io.EOF) {
+			err = fmt.Errorf("read a message: %w", err)
+		}
+		done <- read{message, err}
+	}()
+	select {
+	case got := <-done:
+		return got.message, got.err
+	case sig := <-r.signals:
+		in.Leave()
+		return "", interrupted(sig)
 	}
 }
 

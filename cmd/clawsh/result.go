@@ -37,6 +37,9 @@ func (t turnResult) WriteText(w io.Writer) error {
 
 // turnError is turnError, with the exit code of the signal that ended the turn.
 func (s *session) turnError(f record.Final) error {
+	if s.unread {
+		return command.Exit(envelope.ExitPipe)
+	}
 	if sig := s.signalled(); sig != nil && f.StopReason == record.StopCancelled {
 		return interrupted(*sig)
 	}

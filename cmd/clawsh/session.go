@@ -30,6 +30,8 @@ type session struct {
 	idle    func(command.Signal)
 	done    chan struct{}
 
+	unread bool // the reader of our output has gone
+
 	mu      sync.Mutex
 	message string          // the one that is being answered; guarded by mu
 	told    bool            // to end its turn; guarded by mu
@@ -84,6 +86,11 @@ func (s *session) turn(message string, metadata record.Raw) (record.Final, error
 			return record.Final{}, s.gone()
 		}
 		final, err := s.show(raw)
+		if errors.Is(err, syscall.EPIPE) { // nobody reads the answer any more: the turn ends, and what was done is kept
+			s.unread = true
+			s.order("cancel INT %s", id)
+			err = nil
+		}
 		if final != nil || err != nil {
 			return *cmpOr(final), err
 		}
@@ -121,7 +128,11 @@ func (s *session) show(raw []byte) (*record.Final, error) {
 		if err := record.DecodeOpen(raw, &f); err != nil {
 			return nil, fmt.Errorf("read the final record: %w", err)
 		}
-		return &f, s.channel.Send(f.ConversationID, raw)
+		err := s.channel.Send(f.ConversationID, raw)
+		if s.unread = s.unread || errors.Is(err, syscall.EPIPE); s.unread {
+			err = nil
+		}
+		return &f, err
 	case record.KindError:
 		var e record.Error
 		if err := record.DecodeOpen(raw, &e); err != nil {
@@ -167,6 +178,13 @@ func (s *session) running(message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.message, s.told, s.late = message, false, false
+}
+
+// whenIdle says what is done with a signal that comes while no turn runs.
+func (s *session) whenIdle(do func(command.Signal)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = do
 }
 
 // again makes ready for the next turn: a Ctrl-C was about the last one.

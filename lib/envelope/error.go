@@ -27,6 +27,8 @@ const (
 	ExitConfig = 78
 	// ExitInterrupted means interrupted by SIGINT.
 	ExitInterrupted = 130
+	// ExitPipe means that the reader of the output has gone before the end, as SIGPIPE does.
+	ExitPipe = 141
 	// ExitTerminated means ended by SIGTERM.
 	ExitTerminated = 143
 )

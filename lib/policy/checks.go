@@ -36,7 +36,7 @@ func noOperands(_ *judge, p *parsed, _ *state) finding {
 
 // toStdout wants a program that replaces files to write to its output instead.
 func toStdout(_ *judge, p *parsed, _ *state) finding {
-	if len(p.operands) > 0 && !p.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test") {
+	if len(p.operands) > 0 && !keepsFiles(p) {
 		return opaque("%s without -c replaces files", p.name)
 	}
 	return understood

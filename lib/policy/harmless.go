@@ -18,12 +18,18 @@ var compressors = []string{"gzip", "gunzip", "bzip2", "xz"}
 func onList(name string, p *parsed) finding {
 	reads := slices.Contains(readers, name)
 	if slices.Contains(compressors, name) {
-		reads = len(p.operands) == 0 || p.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test")
+		reads = len(p.operands) == 0 || keepsFiles(p)
 	}
 	if reads {
 		return low("command.harmless", "runs %s, which only reads", name)
 	}
 	return medium("command.allowlist", "runs %s, which is on the allowlist", name)
+}
+
+// keepsFiles tells whether a compressor writes to its output, or only looks. Of what is to be done the last word counts for bzip2 and
+// xz: a test that is also told to decompress replaces the file.
+func keepsFiles(p *parsed) bool {
+	return p.has("-c", "--stdout", "--to-stdout") || p.has("-l", "--list", "-t", "--test") && !p.has("-d", "--decompress", "--uncompress")
 }
 
 // walled tells whether programs run where the kernel holds them to what they are approved for: then a low risk script sees

@@ -124,7 +124,7 @@ type Policy struct {
 	domains       []string
 	tools         []string
 	sandbox       string // its mode
-	harmless      bool   // what is proven to read only is low risk
+	harmless      bool   // what is proven to read only is low risk: there is a sandbox that holds it to that
 	high          bool   // high risk asks at supervised
 	staged        bool   // the workspace's layout
 	rules         []rule // the user's own
@@ -139,7 +139,7 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 	}
 	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
 		listed: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains,
-		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox, harmless: cfg.Security.Harmless == "low", high: cfg.Security.High == "ask",
+		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox, harmless: cfg.Security.Harmless == "low" && cfg.Security.Sandbox != "off", high: cfg.Security.High == "ask",
 		staged: cfg.Sandbox.Layout == "staged", fs: resolver, readRoots: cfg.Readable()}
 	for _, c := range p.listed {
 		if strings.Contains(c, " ") {

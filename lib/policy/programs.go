@@ -71,7 +71,7 @@ var programs = []program{
 		match: []string{"diff -u a b", "diff -U3 a b"}, notMatch: []string{"diff -l a b", "diff --paginate a b", "diff --pag a b", "diff --to-file=/etc/x a", "diff a /etc/passwd", "diff -X x a b"}},
 	{name: "zcat gzcat", options: "-f -q -v --force --quiet --verbose", match: []string{"zcat a.gz"}, notMatch: []string{"zcat /x.gz"}},
 	{name: "gzip gunzip bzip2 xz", options: "-c -d -l -t -k -q -v --stdout --to-stdout --decompress --uncompress --list --test --keep --quiet --verbose", check: toStdout, digits: true,
-		match: []string{"gzip -dc a.gz"}, notMatch: []string{"gzip a", "gzip -d a.gz", "gzip -S x -c a"}},
+		match: []string{"gzip -dc a.gz", "xz -t a.xz"}, notMatch: []string{"gzip a", "gzip -d a.gz", "gzip -S x -c a", "xz -td a.xz", "bzip2 -t --decompress a.bz2", "xz -l --dec a.xz"}},
 	{name: "which", options: "-a -s --all", operands: []kind{kindText}, match: []string{"which go"}, notMatch: []string{"which --read-alias go"}},
 	{name: "uname", options: "-a -s -n -r -v -m -p -i -o --all --kernel-name --kernel-release --machine --operating-system", operands: []kind{kindText}, match: []string{"uname -a"}, notMatch: []string{"uname -z"}},
 	{name: "whoami", options: "", most: 1, match: []string{"whoami"}, notMatch: []string{"whoami -x"}},

@@ -199,15 +199,16 @@ func watchEstop(ctx context.Context, home string, cancel context.CancelFunc) fun
 	return func() { close(done) }
 }
 
-// longArgs is how many bytes of arguments may push the head of the question off the screen: then it is told again.
-const longArgs = 1500
+// longRows is how many rows of a screen may push the head of the question off it: then it is told again.
+const longRows = 15
 
 // prompt shows the whole call: what is the text of its arguments (show).
 func prompt(call record.ToolCall, v record.Verdict, what string, always bool) string {
 	text := fmt.Sprintf("\nTool request:\n  tool: %s\n  risk: %s\n  reason: %s\n%s",
 		terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason), what)
-	if len(call.Args) > longArgs {
-		text += fmt.Sprintf("  (those were %d bytes of arguments for %s, risk %s: %s)\n", len(call.Args), terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason))
+	if n := rows(what); n > longRows {
+		text += fmt.Sprintf("  (those were %d rows and %d bytes of arguments for %s, risk %s: %s)\n", n, len(call.Args), terminal.Escape(call.Tool), v.Risk,
+			terminal.Escape(v.Reason))
 	}
 	text += "  y: yes, once   s: yes, to exactly this call for the rest of the session   "
 	if always {

@@ -73,6 +73,18 @@ func initialise() command.Command {
 		}}
 }
 
+// workspace makes the fixed workspace, whatever is in force where init runs. With workspace = "here" there is none to be made.
+func (r *initResult) workspace(cfg *config.Config) error {
+	if r.Workspace = cfg.Workspace.Fixed; cfg.Workspace.Mode == config.FromHere {
+		r.Workspace = config.FromHere
+		return nil
+	}
+	if cfg.Workspace.From == config.FromConfig && cfg.CheckWorkspace() != nil {
+		return cfg.CheckWorkspace()
+	}
+	return r.directory(r.Workspace, 0o755)
+}
+
 // setUp makes what is missing and touches nothing that is there.
 func setUp(ctx context.Context, c *command.Call, p config.Paths) (*initResult, error) {
 	r := &initResult{Home: p.Home, Config: p.File, Created: []string{}, Kept: []string{}}
@@ -89,7 +101,9 @@ func setUp(ctx context.Context, c *command.Call, p config.Paths) (*initResult, e
 	if err != nil {
 		return nil, err
 	}
-	r.Workspace = cfg.WorkspaceDir
+	if err := r.workspace(cfg); err != nil {
+		return nil, err
+	}
 	agent, err := cfg.AgentDir(cfg.DefaultAgent)
 	if err != nil {
 		return nil, err
@@ -97,7 +111,7 @@ func setUp(ctx context.Context, c *command.Call, p config.Paths) (*initResult, e
 	for _, dir := range []struct {
 		path string
 		mode fs.FileMode
-	}{{cfg.WorkspaceDir, 0o755}, {agent, 0o700}, {filepath.Join(agent, "sessions"), 0o700}, {filepath.Join(p.Home, "skills"), 0o700},
+	}{{agent, 0o700}, {filepath.Join(agent, "sessions"), 0o700}, {filepath.Join(p.Home, "skills"), 0o700},
 		{filepath.Join(p.Home, "plugins"), 0o700}} {
 		if err := r.directory(dir.path, dir.mode); err != nil {
 			return nil, err

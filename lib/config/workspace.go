@@ -238,25 +238,35 @@ func holds(dir fs.FileInfo, path string) bool {
 	return false
 }
 
-// here turns the directory in which clawsh was started into its repository's root, and asks whether it is trusted.
+// here turns the directory in which clawsh was started into its repository's root, and asks whether it is trusted. A directory
+// on the way there that was trusted by itself is nearer.
 func (p Paths) here(c *Config, w *Workspace) error {
-	if root, info := p.repository(c, w.Real, owner); root != "" {
-		w.Dir, w.Real, w.ID = root, root, identity(info)
-	}
 	t, err := ReadTrust(c.Home)
 	if err != nil {
 		return err
 	}
-	since, replaced := t.of(w.Real, w.ID)
-	w.Trusted = since
-	switch {
-	case since != "":
-		return nil
-	case replaced:
-		return envelope.Errorf(envelope.ExitDenied, "workspace.changed", "%s is another directory than the one that you trusted: %w", quote("", w.Real), ErrUntrusted).
-			WithHint("clawsh workspace trust %s", shellQuote(w.Real))
+	started := w.Real
+	if root, info := p.repository(c, started, owner); root != "" {
+		w.Dir, w.Real, w.ID = root, root, identity(info)
 	}
-	return envelope.Errorf(envelope.ExitDenied, "workspace.untrusted", "%s: %w", quote("", w.Real), ErrUntrusted).
+	for dir := range upwards(started) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			break
+		}
+		if w.Trusted, _ = t.of(dir, identity(info)); w.Trusted != "" {
+			w.Dir, w.Real, w.ID = dir, dir, identity(info)
+			return nil
+		}
+		if dir == w.Real {
+			break
+		}
+	}
+	code, what := "untrusted", ""
+	if _, replaced := t.of(w.Real, w.ID); replaced {
+		code, what = "changed", " is another directory than the one that you trusted"
+	}
+	return envelope.Errorf(envelope.ExitDenied, "workspace."+code, "%s%s: %w", quote("", w.Real), what, ErrUntrusted).
 		WithHint("clawsh workspace trust %s", shellQuote(w.Real))
 }
 

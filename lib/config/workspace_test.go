@@ -231,6 +231,23 @@ func TestTrustIsOfADirectory(t *testing.T) {
 			t.Errorf("%s beside or below a trusted one: %+v", dir, c.Workspace)
 		}
 	}
+	// one on the way to the repository's root that was trusted by itself
+	if c := g.in("users/me/proj/a", ""); c.Workspace.Dir != g.dir+"/users/me/proj" {
+		t.Errorf("%+v", c.Workspace)
+	}
+	a := g.in("users/me/proj/a", "")
+	info, err := os.Stat(g.dir + "/users/me/proj/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Workspace.Real, a.Workspace.ID = g.dir+"/users/me/proj/a", identity(info)
+	g.trust(a)
+	if c := g.in("users/me/proj/a/b", ""); c.WorkspaceDir != g.dir+"/users/me/proj/a" {
+		t.Errorf("%+v", c.Workspace)
+	}
+	if c := g.in("users/me/proj", ""); code(c.CheckWorkspace()) != "workspace.untrusted" {
+		t.Errorf("%+v", c.Workspace)
+	}
 	// renamed, and another put in its place
 	if err := os.Rename(g.dir+"/users/me/bare", g.dir+"/users/me/moved"); err != nil {
 		t.Fatal(err)

@@ -37,6 +37,7 @@ func broker() command.Command {
 			}
 			b := &brokerState{call: c, config: cfg, line: l, running: map[int]context.CancelFunc{}}
 			b.sandbox, b.sandboxErr = openSandbox(c, cfg)
+			makeCache(cacheDir(cfg), cfg.Sandbox.CacheBytes)
 			if err := process.Reap(); err != nil {
 				return nil, err
 			}
@@ -194,7 +195,7 @@ func sandboxPlace(c *command.Call, cfg *config.Config) sandbox.Place {
 	programs := slices.DeleteFunc(tool.ProgramDirs(c.Getenv("PATH"), real(cfg.WorkspaceDir), cfg.Home), func(dir string) bool {
 		return slices.ContainsFunc(refuse, func(r string) bool { return r == dir || strings.HasPrefix(r, strings.TrimSuffix(dir, "/")+"/") })
 	})
-	return sandbox.Place{HomeSeen: homeSeen(cfg), Workspace: real(cfg.WorkspaceDir), ID: cfg.Workspace.ID, Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite,
+	return sandbox.Place{HomeSeen: homeSeen(cfg), Cache: cacheDir(cfg), CacheSeen: cacheSeen(cfg), Workspace: real(cfg.WorkspaceDir), ID: cfg.Workspace.ID, Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite,
 		Read: append(realAll(cfg.Sandbox.Read), programs...), Roots: cfg.Readable(), Hidden: realAll(hidden),
 		Refuse: refuse, Image: cfg.Sandbox.Image, Runtime: cfg.Sandbox.ContainerEngine}
 }

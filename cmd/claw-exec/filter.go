@@ -101,7 +101,7 @@ func openExecutor(c *command.Call) (*executor, error) {
 	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets, Scratch: &tool.Scratch{Dir: e.homes}}
 	e.policy = p
 	if e.broker != nil {
-		e.env.HomeSeen = homeSeen(cfg)
+		e.env.HomeSeen, e.env.CacheSeen = homeSeen(cfg), cacheSeen(cfg)
 		e.env.Launch, e.env.Away = e.broker.launch, e.broker.away // and the broker ends what they leave behind
 	}
 	_ = os.MkdirAll(cfg.ResultsDir(), 0o700) // what cannot be kept is told when it is

@@ -28,13 +28,15 @@ type Sandbox struct {
 	CPUSeconds      int      `toml:"cpu_s"`                      // processor time of each process
 	FileBytes       int64    `toml:"file_bytes"`                 // of each file that is written
 	TmpBytes        int64    `toml:"tmp_bytes"`                  // of /tmp
+	Cache           bool     `toml:"cache"`                      // whether builders keep what they built, for each workspace
+	CacheBytes      int64    `toml:"cache_bytes"`                // of all caches, as they are swept
 }
 
-const sandboxKeys = "layout read git_write deterministic source_date_epoch seed image container_engine memory_bytes processes open_files cpus cpu_s file_bytes tmp_bytes"
+const sandboxKeys = "layout read git_write deterministic source_date_epoch seed image container_engine memory_bytes processes open_files cpus cpu_s file_bytes tmp_bytes cache cache_bytes"
 
 func sandboxDefaults() Sandbox {
 	return Sandbox{Layout: "open", Read: []string{}, ContainerEngine: "docker", SourceDateEpoch: 315532800, MemoryBytes: 2 << 30, Processes: 256, OpenFiles: 1024,
-		CPUs: 2, CPUSeconds: 60, FileBytes: 256 << 20, TmpBytes: 64 << 20}
+		CPUs: 2, CPUSeconds: 60, FileBytes: 256 << 20, TmpBytes: 64 << 20, Cache: true, CacheBytes: 4 << 30}
 }
 
 // pinned is the name of an image with its digest.
@@ -72,7 +74,7 @@ func (v *validator) sandbox(s *Sandbox, mode string, c *Config) {
 		value, low, high int64
 	}{{"memory_bytes", s.MemoryBytes, 16 << 20, math.MaxInt64}, {"processes", int64(s.Processes), 4, 1 << 15}, {"open_files", int64(s.OpenFiles), 16, 1 << 20},
 		{"cpus", int64(s.CPUs), 1, 1024}, {"cpu_s", int64(s.CPUSeconds), 1, 86400}, {"file_bytes", s.FileBytes, 1024, math.MaxInt64},
-		{"tmp_bytes", s.TmpBytes, 4096, math.MaxInt64}} {
+		{"tmp_bytes", s.TmpBytes, 4096, math.MaxInt64}, {"cache_bytes", s.CacheBytes, 1 << 20, math.MaxInt64}} {
 		switch {
 		case n.value <= 0:
 			v.problem("sandbox."+n.key, "%d: a program without this limit is not started; want %d or more", n.value, n.low)

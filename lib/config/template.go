@@ -66,6 +66,8 @@ cpus = 2                                 # processors to run on
 cpu_s = 60                               # processor time of each process
 file_bytes = 268435456                   # of each file that is written
 tmp_bytes = 67108864                     # of /tmp
+cache = true                             # go, npm, pip and cargo keep what they built, for each workspace apart
+cache_bytes = 4294967296                 # of all caches together: the oldest is removed
 
 [limits]
 max_tool_rounds = 25                     # rounds of tool calls in a turn; without this key 5

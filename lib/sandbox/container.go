@@ -127,7 +127,7 @@ func containerArgs(name string, place Place, limits Limits, p Program, uid, gid 
 		"--ulimit", "fsize=" + strconv.FormatInt(limits.FileBytes, 10), "--ulimit", "core=0", "--ipc", "private", "--hostname", "sandbox",
 		"--user", strconv.Itoa(uid) + ":" + strconv.Itoa(gid), "--tmpfs", "/tmp:rw,nosuid,nodev,size=" + strconv.FormatInt(limits.TmpBytes, 10)}
 	for _, m := range v {
-		own := inside(m.Target, place.Workspace) || slices.ContainsFunc(place.Roots, func(r string) bool { return inside(m.Target, r) }) || place.Home != "" && m.Source == place.Home
+		own := inside(m.Target, place.Workspace) || slices.ContainsFunc(place.Roots, func(r string) bool { return inside(m.Target, r) }) || place.Home != "" && m.Source == place.Home || place.Cache != "" && m.Source == place.Cache
 		if strings.ContainsAny(m.Source+m.Target, ",\n\"") {
 			return nil, fmt.Errorf("%q: the container engine's command takes no path with a comma, a quote or a new line", m.Target)
 		}

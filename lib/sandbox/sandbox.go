@@ -90,20 +90,22 @@ func (l Limits) Check() error {
 
 // Place is where programs run: what they see of the file system.
 type Place struct {
-	Workspace string   `json:"workspace"`          // absolute, without links; writable as the layout says
-	ID        string   `json:"id,omitzero"`        // its device and inode, if another directory under its name is to be refused
-	Layout    string   `json:"layout,omitzero"`    // Open or Staged, Open if empty
-	GitWrite  bool     `json:"git_write,omitzero"` // .git may be changed, but for its hooks and settings
-	ReadOnly  bool     `json:"read_only,omitzero"` // nothing of the workspace may be written
-	Alone     bool     `json:"alone,omitzero"`     // the program may start no other
-	Home      string   `json:"home,omitzero"`      // a writable directory of this call alone
-	HomeSeen  string   `json:"home_seen,omitzero"` // where programs see it, in engines with a view of their own
-	Read      []string `json:"read,omitzero"`      // further directories and files to read
-	Roots     []string `json:"roots,omitzero"`     // directories of files to read, in every engine, containers too
-	Hidden    []string `json:"hidden,omitzero"`    // covered where they lie within the others
-	Refuse    []string `json:"refuse,omitzero"`    // what no workspace may be or contain
-	Image     string   `json:"image,omitzero"`     // for the container engine
-	Runtime   string   `json:"runtime,omitzero"`   // the container engine's command
+	Workspace string   `json:"workspace"`           // absolute, without links; writable as the layout says
+	ID        string   `json:"id,omitzero"`         // its device and inode, if another directory under its name is to be refused
+	Layout    string   `json:"layout,omitzero"`     // Open or Staged, Open if empty
+	GitWrite  bool     `json:"git_write,omitzero"`  // .git may be changed, but for its hooks and settings
+	ReadOnly  bool     `json:"read_only,omitzero"`  // nothing of the workspace may be written
+	Alone     bool     `json:"alone,omitzero"`      // the program may start no other
+	Home      string   `json:"home,omitzero"`       // a writable directory of this call alone
+	Cache     string   `json:"cache,omitzero"`      // a writable directory of this workspace
+	CacheSeen string   `json:"cache_seen,omitzero"` // where programs see it, in engines with a view of their own
+	HomeSeen  string   `json:"home_seen,omitzero"`  // where programs see it, in engines with a view of their own
+	Read      []string `json:"read,omitzero"`       // further directories and files to read
+	Roots     []string `json:"roots,omitzero"`      // directories of files to read, in every engine, containers too
+	Hidden    []string `json:"hidden,omitzero"`     // covered where they lie within the others
+	Refuse    []string `json:"refuse,omitzero"`     // what no workspace may be or contain
+	Image     string   `json:"image,omitzero"`      // for the container engine
+	Runtime   string   `json:"runtime,omitzero"`    // the container engine's command
 }
 
 // Check refuses a workspace that would give away what a sandbox is for.

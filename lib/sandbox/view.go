@@ -93,6 +93,9 @@ func view(p Place, l Limits) ([]mount, error) {
 	if p.Home != "" {
 		m = append(m, mount{Kind: mountWrite, Source: p.Home, Target: cmp.Or(p.HomeSeen, p.Home)})
 	}
+	if info, err := os.Lstat(p.Cache); p.Cache != "" && !p.ReadOnly && err == nil && info.IsDir() {
+		m = append(m, mount{Kind: mountWrite, Source: p.Cache, Target: cmp.Or(p.CacheSeen, p.Cache)})
+	}
 	m = append(m, covers(m, p.Hidden)...)
 	slices.SortStableFunc(m, func(a, b mount) int { return strings.Compare(a.Target, b.Target) })
 	return m, nil

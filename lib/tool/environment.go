@@ -34,6 +34,7 @@ func newEnvironment(env *Env, ws *workspace, home string, deterministic bool) *e
 		// A repository names programs that git is to run; these two it runs even when it only looks.
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
 		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1=/dev/null"}
+	e.list = append(e.list, env.cacheVariables()...)
 	if tz := lookupEnv(env.SelfEnv, "TZ"); tz != "" && !deterministic {
 		e.list = append(e.list, "TZ="+tz)
 	}

@@ -111,6 +111,8 @@ type Env struct {
 	Launch Launcher
 	// HomeSeen is where programs see their private home, if the sandbox shows it in another place than it is.
 	HomeSeen string
+	// CacheSeen is where programs see the workspace's cache of what builders made, empty if there is none.
+	CacheSeen string
 	// Away runs tools in another process that this one may not do itself; false if it does not have to be.
 	Away func(ctx context.Context, tool string, args record.Raw, env *Env) (Result, bool)
 	// Scratch, if set, is reused by the commands of a process that runs one at a time.

@@ -53,7 +53,7 @@ func level(s config.Security) string {
 }
 
 func limits(cfg *config.Config, rounds int) string {
-	text := "Limits: commands " + amount(cfg.Limits.ShellTimeoutS) + " s, no network"
+	text := "Limits: commands " + amount(cfg.Limits.ShellTimeoutS) + " s (timeout_s: up to " + amount(cfg.Limits.ShellTimeoutMaxS) + "), no network"
 	if !cfg.Sandbox.GitWrite {
 		text += ", .git read-only"
 	}

@@ -114,7 +114,7 @@ func notObject(raw record.Raw) error {
 		if err := record.CheckNumbers(any); err != nil {
 			return err
 		}
-		return errors.New("they are nested too deep")
+		return errors.New("they are a text that holds an object, or nested too deep; send the object itself")
 	}
 	return errors.New("they are JSON, but not an object; call again with one")
 }

@@ -51,50 +51,56 @@ var good = map[string][]string{
 	"claw-llm completion":        {"zsh"},
 	"claw-exec sandbox":          {},
 	"claw-gate policy":           {},
-	"claw-gate help":             {},
-	"claw-gate completion":       {"fish"},
-	"claw-exec list":             {},
-	"claw-exec show":             {"time"},
-	"claw-exec help":             {},
-	"claw-exec completion":       {"powershell"},
-	"claw-receipt verify":        {},
-	"claw-receipt list":          {},
-	"claw-receipt show":          {"$RECEIPT"},
-	"claw-receipt keys":          {},
-	"claw-receipt checkpoint":    {},
-	"claw-receipt prove":         {"$RECEIPT"},
-	"claw-receipt check-proof":   {"$PROOF", "--key", "$PUBLIC"},
-	"claw-receipt recover":       {},
-	"claw-receipt help":          {},
-	"claw-receipt completion":    {"bash"},
-	"claw-mem list":              {},
-	"claw-mem search":            {"hello"},
-	"claw-mem show":              {"$CONV"},
-	"claw-mem clear":             {"--yes"},
-	"claw-mem context":           {"--latest"},
-	"claw-mem help":              {},
-	"claw-mem completion":        {"bash"},
-	"claw-loop compact":          {},
-	"claw-loop help":             {},
-	"claw-loop completion":       {"bash"},
-	"clawsh memory check":        {},
-	"clawsh memory backup":       {"$HOME/copy", "--force"},
-	"clawsh session list":        {},
-	"clawsh session":             {},
-	"clawsh config":              {},
-	"clawsh session show":        {},
-	"clawsh session delete":      {"$CONV", "--yes"},
-	"clawsh session reset":       {},
-	"clawsh reset":               {},
-	"clawsh usage":               {"--by", "model"},
-	"clawsh workspace list":      {},
-	"clawsh workspace trust":     {"$HOME/clawsh-workspace"},
-	"clawsh workspace forget":    {"$TRUSTED"},
-	"claw-mem archive":           {"$CONV"},
-	"claw-mem delete":            {"$CONV", "--yes"},
-	"claw-mem check":             {},
-	"claw-mem usage":             {"--by", "turn"},
-	"claw-mem backup":            {"$HOME/copy", "--force"},
+	"claw-gate policy rules":     {},
+	"clawsh policy rules":        {},
+
+	"claw-gate policy rules remove": {"$RULE"},
+	"clawsh policy rules remove":    {"$RULE"},
+
+	"claw-gate help":           {},
+	"claw-gate completion":     {"fish"},
+	"claw-exec list":           {},
+	"claw-exec show":           {"time"},
+	"claw-exec help":           {},
+	"claw-exec completion":     {"powershell"},
+	"claw-receipt verify":      {},
+	"claw-receipt list":        {},
+	"claw-receipt show":        {"$RECEIPT"},
+	"claw-receipt keys":        {},
+	"claw-receipt checkpoint":  {},
+	"claw-receipt prove":       {"$RECEIPT"},
+	"claw-receipt check-proof": {"$PROOF", "--key", "$PUBLIC"},
+	"claw-receipt recover":     {},
+	"claw-receipt help":        {},
+	"claw-receipt completion":  {"bash"},
+	"claw-mem list":            {},
+	"claw-mem search":          {"hello"},
+	"claw-mem show":            {"$CONV"},
+	"claw-mem clear":           {"--yes"},
+	"claw-mem context":         {"--latest"},
+	"claw-mem help":            {},
+	"claw-mem completion":      {"bash"},
+	"claw-loop compact":        {},
+	"claw-loop help":           {},
+	"claw-loop completion":     {"bash"},
+	"clawsh memory check":      {},
+	"clawsh memory backup":     {"$HOME/copy", "--force"},
+	"clawsh session list":      {},
+	"clawsh session":           {},
+	"clawsh config":            {},
+	"clawsh session show":      {},
+	"clawsh session delete":    {"$CONV", "--yes"},
+	"clawsh session reset":     {},
+	"clawsh reset":             {},
+	"clawsh usage":             {"--by", "model"},
+	"clawsh workspace list":    {},
+	"clawsh workspace trust":   {"$HOME/clawsh-workspace"},
+	"clawsh workspace forget":  {"$TRUSTED"},
+	"claw-mem archive":         {"$CONV"},
+	"claw-mem delete":          {"$CONV", "--yes"},
+	"claw-mem check":           {},
+	"claw-mem usage":           {"--by", "turn"},
+	"claw-mem backup":          {"$HOME/copy", "--force"},
 }
 
 // filters write records, not an answer: for them the contract is about wrong usage only, and their streams are tested by
@@ -104,7 +110,7 @@ var filters = map[string]bool{"claw-llm": true, "claw-gate": true, "claw-gate ch
 
 // consuming commands succeed once in a home.
 var consuming = map[string]bool{"clawsh session delete": true, "clawsh session reset": true, "clawsh reset": true, "claw-mem delete": true,
-	"clawsh workspace forget": true}
+	"clawsh workspace forget": true, "clawsh policy rules remove": true, "claw-gate policy rules remove": true}
 
 // home is a scratch home with one turn behind it.
 type home struct {
@@ -152,6 +158,9 @@ func (h *home) fill(t *testing.T, args []string) []string {
 			a = h.keep(t, "claw-receipt", "prove", h.receipt)
 		case "$PUBLIC":
 			a = h.keep(t, "claw-receipt", "keys")
+		case "$RULE":
+			a = "greets"
+			h.rule(t, a)
 		case "$TRUSTED":
 			a = h.dir + "/clawsh-workspace"
 			h.run(t, "clawsh", "workspace", "trust", a)
@@ -159,6 +168,16 @@ func (h *home) fill(t *testing.T, args []string) []string {
 		out = append(out, strings.NewReplacer("$CONV", h.conv, "$RECEIPT", h.receipt, "$HOME", h.dir).Replace(a))
 	}
 	return out
+}
+
+// rule writes a rule as the question does.
+func (h *home) rule(t *testing.T, name string) {
+	t.Helper()
+	text := "[[security.rules]]\nname = \"" + name + "\"\nwhen = '.tool == \"file_write\" and .args.path == \"hello.txt\"'\ndecide = \"allow\"\nreason = \"said so\"\n" +
+		"match = ['{\"tool\":\"file_write\",\"args\":{\"path\":\"hello.txt\",\"content\":\"x\"}}']\nnot_match = ['{\"tool\":\"time\",\"args\":{}}']\n"
+	if err := os.WriteFile(filepath.Join(h.dir, ".clawsh", "rules.toml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // keep runs a program and returns the name of a file with its output.

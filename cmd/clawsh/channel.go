@@ -45,6 +45,7 @@ func newCLI(c *command.Call, draft bool) *cli {
 	ch := &cli{out: c.Stdout, records: c.Stdout, withhold: c.Withhold, secrets: c.Secrets, draft: draft, columns: func() int { return terminal.Width(os.Stderr) }}
 	if terminal.IsTerminal(os.Stdout) {
 		ch.out = terminal.NewSanitizer(c.Stdout)
+		ch.records = terminal.NewSanitizer(c.Stdout) // JSON leaves a control character beyond ASCII as it is
 	}
 	if terminal.IsTerminal(os.Stderr) {
 		ch.progress = c.Stderr

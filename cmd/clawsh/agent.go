@@ -29,9 +29,10 @@ A line that ends in \ goes on in the next one; pasted lines stay together. Ctrl-
 func agent() command.Command {
 	var o askOptions
 	return command.Command{Name: "agent", OwnSignals: true, Summary: "hold a conversation on the terminal, or answer -m MESSAGE",
-		Long:    "Without a terminal, each line of standard input is one message.\n\n" + replHelp,
-		Example: "clawsh agent\nclawsh agent -m \"What files are in this project?\"",
-		Flags:   o.flags,
+		Long:          "Without a terminal, each line of standard input is one message.\n\n" + replHelp,
+		Example:       "clawsh agent\nclawsh agent -m \"What files are in this project?\"",
+		Flags:         o.flags,
+		CompleteFlags: turnFlags(),
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if err := o.check(c); err != nil {
 				return nil, err

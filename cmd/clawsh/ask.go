@@ -125,9 +125,10 @@ func (o *askOptions) checkPrices(c *command.Call, cfg *config.Config) error {
 func ask() command.Command {
 	var o askOptions
 	return command.Command{OwnSignals: true, Args: "[MESSAGE...]", Max: -1, Summary: "answer one message",
-		Long:    "The message is MESSAGE, several words or one, or -m, with standard input behind it if something is piped in; or standard input alone.",
-		Example: "clawsh \"What files are in this project?\"\ncat error.log | clawsh -m \"Which service is failing?\"",
-		Flags:   o.flags,
+		Long:          "The message is MESSAGE, several words or one, or -m, with standard input behind it if something is piped in; or standard input alone.",
+		Example:       "clawsh \"What files are in this project?\"\ncat error.log | clawsh -m \"Which service is failing?\"",
+		Flags:         o.flags,
+		CompleteFlags: turnFlags(),
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if err := o.check(c); err != nil {
 				return nil, err

@@ -70,6 +70,9 @@ type Command struct {
 	Filter bool
 	// OwnSignals commands take SIGINT and SIGTERM from Call.Signals; for others they cancel the context.
 	OwnSignals bool
+	// Complete gives the values that an argument may have, and CompleteFlags those of flags, for the shell's completion.
+	Complete      Complete
+	CompleteFlags map[string]Complete
 	// Flags declares the command's own flags.
 	Flags func(*pflag.FlagSet)
 	// Access is what this command keeps, if that is not what the App says.

@@ -94,6 +94,7 @@ func (p *program) attach(ctx context.Context, t *tree, c Command) {
 	if c.Flags != nil {
 		c.Flags(node.Flags())
 	}
+	p.completes(ctx, node, c)
 	node.RunE = func(cmd *cobra.Command, args []string) error {
 		p.named(c.Name)
 		t.ran = true

@@ -14,6 +14,8 @@ import (
 const (
 	maxEdits    = 100
 	maxReported = 8 // line numbers of matches that are named in an error
+	// maxGrowth is how many bytes the edits of one call may add at most: each could double what the one before has left.
+	maxGrowth = 16 << 20
 )
 
 // Edit replaces Old, which must occur exactly once, or wherever it occurs with All.
@@ -40,7 +42,7 @@ func Apply(text string, edits []Edit) (string, int, error) {
 	}
 	now, places := text, 0
 	for i, e := range edits {
-		next, n, err := e.apply(now)
+		next, n, err := e.apply(now, len(text)+maxGrowth)
 		if err != nil {
 			if len(edits) > 1 {
 				err = fmt.Errorf("edit %d of %d: %w; none was made", i+1, len(edits), err)
@@ -55,7 +57,8 @@ func Apply(text string, edits []Edit) (string, int, error) {
 	return now, places, nil
 }
 
-func (e Edit) apply(text string) (string, int, error) {
+// apply makes one edit. What would become longer than most bytes is not made at all.
+func (e Edit) apply(text string, most int) (string, int, error) {
 	switch {
 	case e.Old == "":
 		return "", 0, errors.New("old is empty: give the text to replace; file_write creates a file or replaces it whole")
@@ -67,6 +70,8 @@ func (e Edit) apply(text string) (string, int, error) {
 	for _, v := range e.variants(text) {
 		switch n := occurrences(text, v.old); {
 		case n == 0:
+		case e.All && len(v.new) > len(v.old) && strings.Count(text, v.old) > (most-len(text))/(len(v.new)-len(v.old)):
+			return "", 0, fmt.Errorf("it would add more than %d bytes", maxGrowth)
 		case e.All:
 			return strings.ReplaceAll(text, v.old, v.new), strings.Count(text, v.old), nil
 		case n == 1:

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func to(old, new string) Edit  { return Edit{Old: old, New: &new} }
@@ -87,6 +88,22 @@ func TestErrorsAreBounded(t *testing.T) {
 	}
 	if _, _, err = Apply(strings.Repeat("x", 1<<20), []Edit{to("y", "x")}); err == nil || len(err.Error()) > 4096 {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestWorkIsBounded: edits that double each other's text, and lines of very many words, take no memory and no time to speak of.
+func TestWorkIsBounded(t *testing.T) {
+	var edits []Edit
+	for range 40 {
+		edits = append(edits, all("a", "bb"), all("b", "aa"))
+	}
+	if got, n, err := Apply("a", edits); err == nil || got != "a" || n != 0 || !strings.Contains(err.Error(), "would add more than") {
+		t.Errorf("%d bytes, %d, %v", len(got), n, err)
+	}
+	begun := time.Now()
+	have, want := strings.Repeat(strings.Repeat("a b ", 160)+"\n", 1600), strings.Repeat(strings.Repeat("c d ", 160)+"\n", 2600)
+	if _, _, err := Apply(have, []Edit{to(want, "")}); err == nil || time.Since(begun) > 20*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begun))
 	}
 }
 

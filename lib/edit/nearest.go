@@ -9,7 +9,8 @@ import (
 const (
 	maxShownLines = 12
 	maxShownBytes = 160
-	maxCompared   = 4 << 20 // pairs of lines
+	maxCompared   = 4 << 20  // pairs of lines
+	maxPairs      = 32 << 20 // pairs of words
 )
 
 // notFound says that a text does not occur, and shows the lines that come nearest to it.
@@ -83,14 +84,15 @@ func match(have, want []string) bool {
 // nearest is the index of the lines that have most in common with those that were wanted.
 func nearest(have, want []string) (int, bool) {
 	h, w := words(have), words(want)
-	best, at := 0, 0
+	best, at, work := 0, 0, 0
 	for i := range h {
-		if (i+1)*len(w) > maxCompared {
+		if (i+1)*len(w) > maxCompared || work > maxPairs {
 			break
 		}
 		score := 0
-		for j := 0; j < len(w) && i+j < len(h); j++ {
+		for j := 0; j < len(w) && i+j < len(h) && work <= maxPairs; j++ {
 			score += common(h[i+j], w[j])
+			work += len(h[i+j]) * len(w[j])
 		}
 		if score > best {
 			best, at = score, i

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -53,28 +52,33 @@ func newDesk(t *testing.T, k task, w corpus.Way) *desk {
 		"TMPDIR=" + filepath.Join(dir, "tmp"), "LANG=C.UTF-8", "TZ=UTC", "TERM=xterm", "ANSWER=" + d.answer, "LOGS=" + d.logs,
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com"}
 	d.places = strings.NewReplacer("{{W}}", d.workspace, "{{LOGS}}", d.logs)
-	d.write(t, k.files)
+	if err := d.write(k.files); err != nil {
+		t.Fatal(err)
+	}
 	if out, err := d.script("setup", k.parts["setup"]); err != nil {
 		t.Fatalf("setup: %v: %s", err, out)
 	}
 	var url string
 	d.model, url = newTaskModel(t, k.parts["model"], d.places)
 	d.configure(t, k, w, url)
+	if k.isGo() {
+		d.warm(t)
+	}
 	return d
 }
 
-func (d *desk) write(t *testing.T, files []txtar.File) {
-	t.Helper()
+func (d *desk) write(files []txtar.File) error {
 	for _, f := range files {
 		top, name, _ := strings.Cut(f.Name, "/")
 		path := filepath.Join(map[string]string{"w": d.workspace, "logs": d.logs}[top], name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
+			return err
 		}
 		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
+	return nil
 }
 
 // configure makes the home, as init does, and sets what a user of this way to work has set.
@@ -112,9 +116,7 @@ func (d *desk) script(name, text string) ([]byte, error) {
 	if text == "" {
 		return nil, nil
 	}
-	cmd := d.command("bash", "-euc", text, name)
-	cmd.Env = append(cmd.Env, "GOCACHE="+goCache(), "CGO_ENABLED=0")
-	return cmd.CombinedOutput()
+	return d.command("bash", "-euc", text, name).CombinedOutput()
 }
 
 func (d *desk) command(args ...string) *exec.Cmd {
@@ -205,12 +207,3 @@ func (u *taskUser) reply(question string) string {
 	}
 	return "y"
 }
-
-// goCache is the cache of the go command that builds these tests: tasks' own checks need not compile the library again.
-var goCache = sync.OnceValue(func() string {
-	out, err := exec.Command("go", "env", "GOCACHE").Output()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(out))
-})

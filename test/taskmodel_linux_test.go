@@ -17,7 +17,7 @@ import (
 // A modelStep is what the scripted model of a task does next, having read what the tools said.
 type modelStep struct {
 	If    string   `json:"if"`  // the step is left out unless the last results match this
-	See   []string `json:"see"` // what the last results must match: a model could not know what to do otherwise
+	See   []string `json:"see"` // what the last results must match, and before the first the system prompt: how else would it know?
 	Calls []struct {
 		Name string     `json:"name"`
 		Args record.Raw `json:"args"`
@@ -37,7 +37,6 @@ type taskModel struct {
 	called  map[string]bool // ids of calls that were made
 	results string          // that the model was given last
 	kept    string
-	first   string // the first request
 	problem error
 }
 
@@ -75,9 +74,6 @@ func (m *taskModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = record.DecodeOpen(body, &req)
 	}
-	if m.first == "" {
-		m.first = string(body)
-	}
 	var s modelStep
 	if err == nil {
 		s, err = m.due(req)
@@ -95,6 +91,7 @@ var keptResult = regexp.MustCompile(`result:[A-Za-z0-9_.-]*[A-Za-z0-9]`)
 // due is the next step, if the request is what one may expect before it.
 func (m *taskModel) due(req modelRequest) (modelStep, error) {
 	m.results = ""
+	var prompt string
 	for _, msg := range req.Messages {
 		var text string
 		record.DecodeOpen(msg.Content, &text)
@@ -104,9 +101,14 @@ func (m *taskModel) due(req modelRequest) (modelStep, error) {
 				return modelStep{}, fmt.Errorf("the server was sent the id %q, which is not its own", msg.CallID)
 			}
 			m.results += text + "\n"
+		case "system":
+			prompt = text
 		default:
 			m.results = ""
 		}
+	}
+	if m.rounds == 0 {
+		m.results = prompt
 	}
 	if found := keptResult.FindAllString(m.results, -1); found != nil {
 		m.kept = found[len(found)-1]
@@ -118,7 +120,7 @@ func (m *taskModel) due(req modelRequest) (modelStep, error) {
 			continue
 		}
 		for _, want := range s.See {
-			if !regexp.MustCompile(want).MatchString(m.results) {
+			if !regexp.MustCompile(m.places.Replace(want)).MatchString(m.results) {
 				return s, fmt.Errorf("step %d of the model: the results do not match %q:\n%.3000s", m.next, want, m.results)
 			}
 		}

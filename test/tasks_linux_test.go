@@ -28,35 +28,43 @@ type task struct {
 func loadTasks(t *testing.T) []task {
 	t.Helper()
 	paths, err := filepath.Glob("../testdata/tasks/*.txtar")
-	if err != nil || len(paths) < 16 {
-		t.Fatalf("%d tasks, too few: %v", len(paths), err)
+	if err != nil || len(paths) < 20 {
+		t.Fatalf("%d tasks, want 20: %v", len(paths), err)
 	}
-	known := []string{"message", "model", "check", "setup", "answers", "config", "strict"}
 	var all []task
 	for _, path := range paths {
-		a, err := txtar.ParseFile(path)
+		k, err := readTask(path)
 		if err != nil {
 			t.Fatal(err)
-		}
-		k := task{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), parts: map[string]string{}}
-		for _, f := range a.Files {
-			switch {
-			case strings.HasPrefix(f.Name, "w/"), strings.HasPrefix(f.Name, "logs/"):
-				k.files = append(k.files, f)
-			case slices.Contains(known, f.Name):
-				k.parts[f.Name] = string(f.Data)
-			default:
-				t.Fatalf("%s: a part %q", path, f.Name)
-			}
-		}
-		for _, name := range known[:3] {
-			if k.parts[name] == "" {
-				t.Fatalf("%s: no %s", path, name)
-			}
 		}
 		all = append(all, k)
 	}
 	return all
+}
+
+func readTask(path string) (task, error) {
+	known := []string{"message", "model", "check", "setup", "answers", "config", "strict"}
+	a, err := txtar.ParseFile(path)
+	if err != nil {
+		return task{}, err
+	}
+	k := task{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), parts: map[string]string{}}
+	for _, f := range a.Files {
+		switch {
+		case strings.HasPrefix(f.Name, "w/"), strings.HasPrefix(f.Name, "logs/"):
+			k.files = append(k.files, f)
+		case slices.Contains(known, f.Name):
+			k.parts[f.Name] = string(f.Data)
+		default:
+			return k, fmt.Errorf("%s: a part %q", path, f.Name)
+		}
+	}
+	for _, name := range known[:3] {
+		if k.parts[name] == "" {
+			return k, fmt.Errorf("%s: no %s", path, name)
+		}
+	}
+	return k, nil
 }
 
 // asked is how many questions a task asked at each way to work.
@@ -132,7 +140,7 @@ func (k task) run(t *testing.T, w corpus.Way) int {
 	if out, err := d.command("clawsh", "receipt", "verify").CombinedOutput(); err != nil {
 		t.Errorf("receipts: %v: %s", err, out)
 	}
-	if t.Failed() {
+	if t.Failed() || os.Getenv("TASKS_SHOW") != "" {
 		answer, _ := os.ReadFile(d.answer)
 		t.Logf("answer: %s\nterminal:\n%s", answer, d.screen)
 	}

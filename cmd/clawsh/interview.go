@@ -48,10 +48,12 @@ func (i *interview) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if i.call.Changed("way") || i.call.Changed("autonomy") {
-		return nil
+	if !i.call.Changed("way") && !i.call.Changed("autonomy") {
+		if err := i.ask(ctx, question{"way", ways + "Way (strict, middle, full)", "middle", i.takeWay}); err != nil {
+			return err
+		}
 	}
-	return i.ask(ctx, question{"way", ways + "Way (strict, middle, full)", "middle", i.takeWay})
+	return i.ask(ctx, question{"where", wheres + "Where (here, fixed)", "here", i.takeWhere})
 }
 
 // server asks for a server, its key and its model.
@@ -81,8 +83,8 @@ func (i *interview) ask(ctx context.Context, q question) error {
 	for range maxAsked {
 		text, err := terminal.AskLine(ctx, fmt.Sprintf("%s [%s]: ", q.text, terminal.Escape(q.preset)), 1000)
 		if errors.Is(err, terminal.ErrNoTerminal) {
-			if q.flag == "api-key-env" {
-				return nil // no key is a fine answer for a local server
+			if q.flag == "api-key-env" || q.flag == "where" {
+				return nil // no key is a fine answer for a local server, and the place stays what it was
 			}
 			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s is missing and there is no terminal to ask on", q.flag)
 		}
@@ -253,6 +255,21 @@ func (i *interview) takeWay(_ context.Context, answer string) error {
 		return again{"Want strict, middle or full.", ""}
 	}
 	i.way = answer
+	return nil
+}
+
+// wheres say in plain words where the agent can work.
+const wheres = `Where may the model work?
+  here   (recommended) In the directory in which you start clawsh, or its
+         repository's root. clawsh asks once for each directory.
+  fixed  Always in the workspace directory of the configuration.
+`
+
+func (i *interview) takeWhere(_ context.Context, answer string) error {
+	if answer != "here" && answer != "fixed" {
+		return again{"Want here or fixed.", ""}
+	}
+	i.where = answer
 	return nil
 }
 

@@ -20,9 +20,9 @@ import (
 
 // onboardOptions are the answers, from flags or from the terminal.
 type onboardOptions struct {
-	kind, baseURL, keyEnv, model, autonomy, way string
-	noTest, wayOnly                             bool
-	context                                     int // of conversations, in tokens; 0: as it is
+	kind, baseURL, keyEnv, model, autonomy, way, where string
+	noTest, wayOnly                                    bool
+	context                                            int // of conversations, in tokens; 0: as it is
 }
 
 type onboardResult struct {
@@ -31,6 +31,7 @@ type onboardResult struct {
 	Model    string `json:"model"`
 	Autonomy string `json:"autonomy"`
 	Way      string `json:"way"`
+	Where    string `json:"where"`
 	Tested   bool   `json:"tested"`
 	Answer   string `json:"answer,omitzero"`
 }
@@ -40,7 +41,8 @@ func (r onboardResult) WriteText(w io.Writer) error {
 	if way == "" {
 		way = "your own settings"
 	}
-	fmt.Fprintf(w, "wrote %s: provider %s, model %s, autonomy %s (way to work: %s)\n", r.Config, r.Provider, terminal.Escape(r.Model), r.Autonomy, way)
+	fmt.Fprintf(w, "wrote %s: provider %s, model %s, autonomy %s (way to work: %s), workspace %s\n",
+		r.Config, r.Provider, terminal.Escape(r.Model), r.Autonomy, way, r.Where)
 	if r.Tested {
 		fmt.Fprintf(w, "the provider answers: %s\n", terminal.Escape(r.Answer))
 	}
@@ -53,8 +55,9 @@ func onboard() command.Command {
 	var o onboardOptions
 	return command.Command{Name: "onboard", Summary: "connect a model: asks on the terminal what flags do not say, and tests the provider",
 		Long: "Checks each answer at once: whether the server is there, which models it has, whether the key's variable is set. Then asks in\n" +
-			"which of three ways the model may work: strict, middle or full. Writes the answers into config.toml, keeping everything else in\n" +
-			"it. A key is never asked for: only the name of the environment variable that holds it. With --way alone, changes nothing else.",
+			"which of three ways the model may work, strict, middle or full, and where. Writes the answers into config.toml,\n" +
+			"keeping everything else in it. A key is never asked for: only the name of the environment variable that holds it. --way, --autonomy and --where\n" +
+			"without a provider change only that.",
 		Example: "clawsh onboard\nclawsh onboard --kind openai-compatible --base-url http://localhost:1234/v1 --model local-model --way middle",
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&o.kind, "kind", "", "provider `KIND`: mock or openai-compatible")
@@ -62,6 +65,7 @@ func onboard() command.Command {
 			f.StringVar(&o.keyEnv, "api-key-env", "", "the `NAME` of the environment variable that holds the key")
 			f.StringVar(&o.model, "model", "", "the model's `NAME`")
 			f.StringVar(&o.way, "way", "", "the `WAY` to work: strict, middle or full")
+			f.StringVar(&o.where, "where", "", "the `PLACE` to work in: here (where clawsh is started) or fixed (workspace_dir)")
 			f.StringVar(&o.autonomy, "autonomy", "", "only the `LEVEL`: readonly, supervised or full")
 			f.BoolVar(&o.noTest, "no-test", false, "do not send a test message")
 		},
@@ -94,8 +98,10 @@ func (o *onboardOptions) check(c *command.Call) error {
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--way and --autonomy exclude each other")
 	case c.Changed("way") && len(waySettings(o.way)) == 0:
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--way %s: want strict, middle or full", terminal.Escape(o.way))
+	case c.Changed("where") && o.where != "here" && o.where != "fixed":
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--where %s: want here or fixed", terminal.Escape(o.where))
 	}
-	o.wayOnly = given("way", "autonomy") && !given("kind", "base-url", "api-key-env", "model")
+	o.wayOnly = given("way", "autonomy", "where") && !given("kind", "base-url", "api-key-env", "model")
 	return nil
 }
 
@@ -105,6 +111,9 @@ func (o *onboardOptions) settings() []config.Setting {
 	set := waySettings(o.way)
 	if o.autonomy != "" {
 		set = append(set, config.Setting{Key: "security.autonomy", Value: o.autonomy})
+	}
+	if o.where != "" {
+		set = append(set, config.Setting{Key: "workspace", Value: o.where})
 	}
 	if o.wayOnly {
 		return set
@@ -146,7 +155,8 @@ func (o *onboardOptions) apply(ctx context.Context, c *command.Call, p config.Pa
 	if err != nil {
 		return nil, err
 	}
-	r := onboardResult{Config: p.File, Provider: cfg.DefaultProvider, Model: cfg.DefaultModel, Autonomy: cfg.Security.Autonomy, Way: wayOf(cfg.Security)}
+	r := onboardResult{Config: p.File, Provider: cfg.DefaultProvider, Model: cfg.DefaultModel, Autonomy: cfg.Security.Autonomy, Way: wayOf(cfg.Security),
+		Where: cfg.Workspace.Mode}
 	if o.noTest || o.wayOnly {
 		return r, nil
 	}

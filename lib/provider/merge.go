@@ -26,6 +26,7 @@ type tree struct {
 	members map[string]*tree
 	list    []*tree
 	isList  bool
+	byIndex map[string]*tree // the elements of the list that bear an index
 }
 
 // merge takes one piece. Null changes nothing where something is.
@@ -110,10 +111,11 @@ func (t *tree) mergeList(raw record.Raw) error {
 		}
 	}
 	for _, e := range elements {
-		to := t.element(e)
+		to, index := t.element(e)
 		if to == nil {
 			to = &tree{}
 			t.list = append(t.list, to)
+			t.remember(index, to)
 		}
 		if err := to.merge("", e); err != nil {
 			return err
@@ -122,30 +124,34 @@ func (t *tree) mergeList(raw record.Raw) error {
 	return nil
 }
 
-// element is the one that a piece belongs to: the one of its index, or the last part of text for another one. Nil is a new one.
-func (t *tree) element(piece record.Raw) *tree {
+// element is the one that a piece belongs to: the one of its index, or the last part of text for another one. Nil is a new one, which
+// has that index, if any.
+func (t *tree) element(piece record.Raw) (*tree, record.Raw) {
 	var p struct {
 		Index record.Raw `json:"index"`
 		Type  string     `json:"type"`
 		Text  *string    `json:"text"`
 	}
 	if record.DecodeOpen(piece, &p) != nil {
-		return nil
+		return nil, nil
 	}
 	if len(t.list) > 0 && p.Index == nil && p.Type == "text" && p.Text != nil {
 		if last := t.list[len(t.list)-1]; last.members["type"].is("text") && last.members["text"] != nil && len(last.names) == 2 {
-			return last
+			return last, nil
 		}
 	}
-	if p.Index == nil {
-		return nil
+	return t.byIndex[string(p.Index)], p.Index
+}
+
+// remember finds an element by its index from now on: a server may send very many.
+func (t *tree) remember(index record.Raw, e *tree) {
+	if len(index) == 0 || strings.IndexByte(`"{[`, index[0]) >= 0 {
+		return
 	}
-	for _, e := range t.list {
-		if i := e.members["index"]; i != nil && string(i.raw) == string(p.Index) {
-			return e
-		}
+	if t.byIndex == nil {
+		t.byIndex = map[string]*tree{}
 	}
-	return nil
+	t.byIndex[string(index)] = e
 }
 
 func (t *tree) is(text string) bool { return t != nil && t.text != nil && t.text.String() == text }

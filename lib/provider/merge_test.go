@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"clawsh/lib/config"
 	"clawsh/lib/record"
@@ -185,5 +186,21 @@ func TestConcede(t *testing.T) {
 		if got := r.concede(e, record.Raw(body)); got != "" {
 			t.Errorf("behind a part of the answer: %s", got)
 		}
+	}
+}
+
+// TestManyPartsTakeNoTime: what a server sends in very many parts is put together in a time that grows as they do.
+func TestManyPartsTakeNoTime(t *testing.T) {
+	var whole tree
+	begun := time.Now()
+	const parts = 25_000
+	for i := range parts {
+		piece := fmt.Sprintf(`[{"type":"text","text":"x","index":%d},{"text":"y","index":%d}]`, i, i/2)
+		if err := whole.merge("content", record.Raw(piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(whole.list) != parts || !whole.list[1].members["text"].is("xyy") || time.Since(begun) > 10*time.Second {
+		t.Errorf("%d parts after %v", len(whole.list), time.Since(begun))
 	}
 }

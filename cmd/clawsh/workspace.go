@@ -42,7 +42,7 @@ func admit(ctx context.Context, c *command.Call, cfg *config.Config) error {
 			WithHint("-C DIR lets it work in another directory, once")
 	}
 	if err := changeTrust(cfg, func(t config.Trust) (config.Trust, error) {
-		return t.With(config.Trusted{Path: w.Real, Directory: w.ID, TrustedAt: record.Now()}), nil
+		return t.With(config.Trusted{Path: w.Real, Directory: config.Mark(w.Real, w.ID), TrustedAt: record.Now()}), nil
 	}); err != nil {
 		return err
 	}

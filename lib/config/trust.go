@@ -80,13 +80,25 @@ func readOwn(path string) ([]byte, error) {
 	return data, err
 }
 
+// Mark is what a directory is known by, given its device and inode: these, and when it was made, where the file system tells. The
+// next directory under a name often gets the number of the one that was removed.
+func Mark(path, id string) string {
+	if at := born(path); at != "" {
+		return id + ":" + at
+	}
+	return id
+}
+
+// is tells whether the directory of these numbers under the trusted one's name is the one that was trusted.
+func (w Trusted) is(id string) bool { return w.Directory == id || w.Directory == Mark(w.Path, id) }
+
 // of tells since when a directory is trusted, and whether another one was under its name.
 func (t Trust) of(path, id string) (since string, replaced bool) {
 	for _, w := range t.Workspaces {
 		if w.Path != path {
 			continue
 		}
-		if id != "" && w.Directory == id {
+		if id != "" && w.is(id) {
 			return w.TrustedAt, false
 		}
 		replaced = true
@@ -100,7 +112,7 @@ func (w Trusted) State() string {
 	switch {
 	case err != nil:
 		return "missing"
-	case identity(info) != w.Directory:
+	case !w.is(identity(info)):
 		return "replaced"
 	}
 	return "ok"
@@ -139,5 +151,5 @@ func (p Paths) Candidate(c *Config, dir string) (Trusted, error) {
 	if err != nil {
 		return Trusted{}, err
 	}
-	return Trusted{Path: w.Real, Directory: identity(info)}, nil
+	return Trusted{Path: w.Real, Directory: Mark(w.Real, identity(info))}, nil
 }

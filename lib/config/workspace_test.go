@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -74,7 +75,7 @@ func (g *ground) trust(c *Config) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	b, err := t.With(Trusted{Path: c.Workspace.Real, Directory: c.Workspace.ID, TrustedAt: "2026-05-12T14:00:00.000Z"}).Text()
+	b, err := t.With(Trusted{Path: c.Workspace.Real, Directory: Mark(c.Workspace.Real, c.Workspace.ID), TrustedAt: "2026-05-12T14:00:00.000Z"}).Text()
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -215,6 +216,27 @@ func TestRepositoryOfSomebodyElse(t *testing.T) {
 		if root != want {
 			t.Errorf("%q of another user: %q, want %q", foreign, root, want)
 		}
+	}
+}
+
+// TestTrustEndsWithItsDirectory: a directory that is made anew often has the inode of the one that was removed, but not its birth.
+func TestTrustEndsWithItsDirectory(t *testing.T) {
+	dir := t.TempDir()
+	info, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := identity(info)
+	old := Trusted{Path: dir, Directory: Mark(dir, id)}
+	if !old.is(id) || old.State() != "ok" {
+		t.Errorf("%+v is not %s", old, id)
+	}
+	if runtime.GOOS == "linux" && (born(dir) == "" || old.Directory != id+":"+born(dir)) {
+		t.Errorf("%s, born at %q, is marked %s", id, born(dir), old.Directory)
+	}
+	old.Directory = id + ":1.000000000"
+	if since, replaced := (Trust{[]Trusted{old}}).of(dir, id); since != "" || !replaced || old.State() != "replaced" {
+		t.Errorf("another one of that inode is trusted since %q", since)
 	}
 }
 

@@ -6,8 +6,9 @@ import "clawsh/lib/command"
 
 func main() {
 	command.Main(command.App{
-		Name:    "claw-llm",
-		Summary: "ask a language model: request records in, response and tool_call records out",
+		Name:        "claw-llm",
+		NoWorkspace: true,
+		Summary:     "ask a language model: request records in, response and tool_call records out",
 		Long: `Reads request records on standard input and writes, for each, one response record and then one tool_call
 record for each tool call in it; with "stream":true in the request, delta records before that. Input that does
 not start with { is taken as one user message. Other records pass through unchanged.

@@ -6,8 +6,9 @@ import "clawsh/lib/command"
 
 func main() {
 	command.Main(command.App{
-		Name:    "claw-mem",
-		Summary: "persist and search conversations: records in, the same records out once they are durable",
+		Name:        "claw-mem",
+		NoWorkspace: true,
+		Summary:     "persist and search conversations: records in, the same records out once they are durable",
 		Long: `Reads records on standard input. user, response, tool_result and final records are stored in the memory database
 and mirrored to agents/ID/sessions, and passed on once they are durable; other records pass through unchanged.`,
 		Access: looking,

@@ -36,6 +36,8 @@ type App struct {
 	// Access is what the program keeps of the system, but for commands that say so themselves (Command.Access). Without it, it
 	// keeps everything.
 	Access Access
+	// NoWorkspace is set if none of its commands has a use for the workspace.
+	NoWorkspace bool
 	// Commands is the table. The command with an empty Name is what the program does without one.
 	Commands []Command
 }
@@ -111,6 +113,8 @@ type Call struct {
 	// Raw holds everything behind the command's name, for HandOver commands.
 	Raw []string
 
+	noWorkspace bool
+
 	loaded   *loaded
 	jsonLog  bool
 	help     func(name string) Help
@@ -131,7 +135,7 @@ type Global struct {
 // Paths says where the configuration is, following --config, CLAWSH_CONFIG and CLAWSH_HOME, and which workspace -C names.
 func (c *Call) Paths() (config.Paths, error) {
 	p, err := config.Locate(c.Global.Config, c.Getenv)
-	p.Workspace = c.Global.Workspace
+	p.Workspace, p.NoWorkspace = c.Global.Workspace, c.noWorkspace
 	return p, err
 }
 

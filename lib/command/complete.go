@@ -18,7 +18,7 @@ type Complete func(ctx context.Context, c *Call) []Value
 func (p *program) completes(ctx context.Context, node *cobra.Command, c Command) {
 	with := func(complete Complete) cobra.CompletionFunc {
 		return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			call := &Call{App: p.Name, Stdin: p.stdin, Stdout: io.Discard, Stderr: io.Discard, Getenv: p.getenv, Environ: p.secrets.Environ(p.environ), Secrets: p.secrets,
+			call := &Call{App: p.Name, noWorkspace: p.NoWorkspace, Stdin: p.stdin, Stdout: io.Discard, Stderr: io.Discard, Getenv: p.getenv, Environ: p.secrets.Environ(p.environ), Secrets: p.secrets,
 				Log: newLogger(p.Name, io.Discard, p.getenv, p.secrets), Global: p.global, Changed: func(string) bool { return false }}
 			var list []cobra.Completion
 			for _, v := range complete(ctx, call) {

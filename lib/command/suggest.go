@@ -3,6 +3,7 @@ package command
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 )
@@ -17,11 +18,11 @@ func (c *Call) HelpOf(name string) Result { return c.help(name) }
 func (c *Call) UnknownCommand(word string) error { return c.unknown(word) }
 
 // invalid is how the flag library says that a value cannot be used: with the words of the parser of numbers behind it.
-var invalid = regexp.MustCompile(`^invalid argument "(.*)" for "(.*)" flag: (.*)$`)
+var invalid = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^invalid argument "(.*)" for "(.*)" flag: (.*)$`) })
 
 // plainFlagError says what is wrong with a flag in plain words.
 func plainFlagError(msg string) string {
-	m := invalid.FindStringSubmatch(msg)
+	m := invalid().FindStringSubmatch(msg)
 	if m == nil {
 		return msg
 	}

@@ -169,7 +169,7 @@ func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args [
 		return nil, p.argumentError(c, args)
 	}
 	ctx, signals := watchSignals(ctx, c.OwnSignals, p.getenv("CLAWSH_DRIVEN") != "")
-	call := &Call{App: p.Name, Args: args, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Getenv: p.getenv,
+	call := &Call{App: p.Name, noWorkspace: p.NoWorkspace, Args: args, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Getenv: p.getenv,
 		Environ: p.secrets.Environ(p.environ), Secrets: p.secrets, Log: newLogger(p.Name, p.stderr, p.getenv, p.secrets), Signals: signals, Changed: cmd.Flags().Changed, Global: p.global,
 		jsonLog: jsonLog(p.getenv), complain: p.complain, print: p.print, help: func(name string) Help { return helpFor(p, name) },
 		unknown: func(word string) error { return p.unknownOf(c.Name, word) }, Bare: len(p.args) == 0}

@@ -98,11 +98,7 @@ func load(data []byte, found bool, p Paths) (*Config, error) {
 		return nil, problems
 	}
 	c.variables = problems.variables
-	c.Workspace = p.workspace(c, f.Workspace)
-	if c.WorkspaceDir = c.Workspace.Dir; c.Workspace.Err != nil {
-		c.WorkspaceDir = ""
-	}
-	p.findReadRoots(c)
+	p.places(c, f.Workspace)
 	return c, nil
 }
 

@@ -19,7 +19,10 @@ type Paths struct {
 	Explicit   bool
 	// Workspace is the directory that the command line names (-C), "" if it names none.
 	Workspace string
-	getenv    func(string) string
+	// NoWorkspace is set by programs that have no use for one: then it is not looked for.
+	NoWorkspace bool
+	getenv      func(string) string
+	looks       looks
 }
 
 // Locate finds home and file: the home is $CLAWSH_HOME or ~/.clawsh; the file is the flag's, $CLAWSH_CONFIG or config.toml

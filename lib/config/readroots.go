@@ -83,12 +83,12 @@ func (p Paths) unreadable(c *Config, root string) string {
 		return "it is in the workspace"
 	}
 	for _, held := range []string{p.getenv("HOME"), c.Home, c.File, c.Memory.Path, c.Receipts.Path} {
-		if held != "" && holds(info, held) {
+		if held != "" && p.looks.holds(info, held) {
 			return "it is, or holds, what must not be read: " + held
 		}
 	}
 	for dir := range upwards(root) {
-		if at, err := os.Stat(dir); err != nil || p.own(c, at, dir) {
+		if at, err := p.looks.stat(dir); err != nil || p.own(c, at, dir) {
 			return "it lies in a clawsh home"
 		}
 	}
@@ -97,10 +97,10 @@ func (p Paths) unreadable(c *Config, root string) string {
 
 // own tells whether a directory is a home of clawsh's.
 func (p Paths) own(c *Config, info fs.FileInfo, dir string) bool {
-	if _, err := os.Lstat(filepath.Join(dir, "keys", "permit.key")); err == nil {
+	if _, err := p.looks.lstat(filepath.Join(dir, "keys", "permit.key")); err == nil {
 		return true
 	}
-	at, err := os.Stat(c.Home)
+	at, err := p.looks.stat(c.Home)
 	return err == nil && os.SameFile(at, info)
 }
 

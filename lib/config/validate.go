@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // validator turns a decoded file into a Config, noting every problem with its place.
@@ -66,7 +67,7 @@ func (v *validator) check(f *file, c *Config) {
 }
 
 // schema are the keys there are, with * for a name of the user's choice.
-var schema = func() []string {
+var schema = sync.OnceValue(func() []string {
 	keys := []string{"workspace", "workspace_dir", "default_provider", "default_model", "default_agent", "security", "security.rules", "sandbox", "limits", "usage", "usage.prices", "context", "channels", "channels.cli",
 		"memory", "receipts", "agents", "agents.*", "providers", "providers.models", "providers.models.*"}
 	for table, names := range map[string]string{
@@ -89,19 +90,19 @@ var schema = func() []string {
 	}
 	slices.Sort(keys)
 	return keys
-}()
+})
 
 // unknownKeys refuses keys that are not in the schema, exactly as written, and suggests the nearest one that is.
 func (v *validator) unknownKeys(f *file) {
 	for key := range v.at {
-		if slices.Contains(schema, general(key)) {
+		if slices.Contains(schema(), general(key)) {
 			continue
 		}
 		parent, name := "", key
 		if i := strings.LastIndex(key, "."); i >= 0 {
 			parent, name = key[:i], key[i+1:]
 		}
-		if parent != "" && !slices.Contains(schema, general(parent)) && v.has(parent) {
+		if parent != "" && !slices.Contains(schema(), general(parent)) && v.has(parent) {
 			continue // the table itself is reported
 		}
 		msg := "is not a known key"
@@ -140,7 +141,7 @@ func siblings(parent string) []string {
 	if parent != "" {
 		prefix += "."
 	}
-	for _, k := range schema {
+	for _, k := range schema() {
 		if rest, ok := strings.CutPrefix(k, prefix); ok && !strings.Contains(rest, ".") && rest != "*" {
 			names = append(names, rest)
 		}

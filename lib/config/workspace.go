@@ -52,6 +52,23 @@ type Workspace struct {
 // ErrUntrusted is in the chain of a Workspace.Err that a person can mend by trusting the directory.
 var ErrUntrusted = errors.New("nobody has said yet that the agent may work there")
 
+// errNoWorkspace is the Err of programs that have said that they need no workspace.
+var errNoWorkspace = errors.New("this program works without a workspace")
+
+// places finds the workspace and the read roots in force.
+func (p Paths) places(c *Config, mode string) {
+	if p.NoWorkspace {
+		c.Workspace, c.WorkspaceDir = Workspace{Mode: mode, Fixed: c.WorkspaceDir, Err: errNoWorkspace}, ""
+		return
+	}
+	p.looks = looks{}
+	c.Workspace = p.workspace(c, mode)
+	if c.WorkspaceDir = c.Workspace.Dir; c.Workspace.Err != nil {
+		c.WorkspaceDir = ""
+	}
+	p.findReadRoots(c)
+}
+
 // workspace finds the workspace in force. What is wrong with the directory is left to those who need one: receipts can be
 // verified anywhere.
 func (p Paths) workspace(c *Config, mode string) Workspace {
@@ -127,7 +144,11 @@ func (w *Workspace) find() (fs.FileInfo, error) {
 	if err != nil {
 		return nil, w.failure("missing", "the workspace %s cannot be used: %w", quote("", w.Dir), reason(err))
 	}
-	if again, err := filepath.EvalSymlinks(w.Dir); err != nil || again != real || w.From == FromHere {
+	again := real
+	if w.Dir != named { // cleaning has changed it, and maybe where it leads
+		again, err = filepath.EvalSymlinks(w.Dir)
+	}
+	if err != nil || again != real || w.From == FromHere {
 		w.Dir = real
 	}
 	w.Real = real
@@ -187,23 +208,23 @@ func (p Paths) unfit(c *Config, real string, info fs.FileInfo) string {
 	}
 	for _, held := range []struct{ what, path string }{{"your home directory", home}, {"clawsh's home", c.Home}, {"clawsh's home", usual},
 		{"clawsh's configuration", c.File}, {"clawsh's memory", c.Memory.Path}, {"the receipts", c.Receipts.Path}} {
-		if held.path != "" && (held.path == c.Home || !inside(held.path, c.Home)) && holds(info, held.path) {
+		if held.path != "" && (held.path == c.Home || !inside(held.path, c.Home)) && p.looks.holds(info, held.path) {
 			return "it is, or holds, " + held.what
 		}
 	}
 	var above []fs.FileInfo
 	for dir := range upwards(real) {
-		at, err := os.Stat(dir)
+		at, err := p.looks.stat(dir)
 		if err != nil {
 			return "the directories above it cannot be examined"
 		}
-		if _, err := os.Lstat(filepath.Join(dir, "keys", "permit.key")); err == nil {
+		if _, err := p.looks.lstat(filepath.Join(dir, "keys", "permit.key")); err == nil {
 			return "it lies in a clawsh home"
 		}
 		above = append(above, at)
 	}
 	for _, f := range append([]string{c.Home, usual}, c.Security.ForbiddenPaths...) {
-		if at, err := os.Stat(f); err == nil && among(above, at) {
+		if at, err := p.looks.stat(f); err == nil && among(above, at) {
 			return "it lies under the forbidden path " + f
 		}
 	}
@@ -212,30 +233,6 @@ func (p Paths) unfit(c *Config, real string, info fs.FileInfo) string {
 
 func among(dirs []fs.FileInfo, dir fs.FileInfo) bool {
 	return slices.ContainsFunc(dirs, func(d fs.FileInfo) bool { return os.SameFile(d, dir) })
-}
-
-// upwards yields a path and every directory above it.
-func upwards(path string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for dir := filepath.Clean(path); yield(dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		}
-	}
-}
-
-// holds tells whether a directory is a path or one above it, by its name and by where that leads.
-func holds(dir fs.FileInfo, path string) bool {
-	for at := range upwards(path) {
-		if info, err := os.Stat(at); err == nil && os.SameFile(info, dir) {
-			return true
-		}
-		if info, err := os.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(at); err == nil && real != at && holds(dir, real) {
-			return true
-		}
-	}
-	return false
 }
 
 // here turns the directory in which clawsh was started into its repository's root, and asks whether it is trusted. A directory

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -45,7 +44,13 @@ var ErrName = errors.New("id is not usable as a file name")
 // current is the link's name, so no conversation can have it; case does not matter on some file systems.
 const current = "current"
 
-var fileName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
+// isFileName tells whether an id can be a file's name everywhere: 1 to 80 letters, digits, _ and -.
+func isFileName(id string) bool {
+	other := strings.IndexFunc(id, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-')
+	})
+	return other < 0 && 1 <= len(id) && len(id) <= 80
+}
 
 type sessionLine struct {
 	ID             string            `json:"id,omitzero"`
@@ -95,7 +100,7 @@ func (m *Mirror) root() (*os.Root, error) {
 }
 
 func (m *Mirror) names(agent, conversation string) error {
-	if !fileName.MatchString(agent) {
+	if !isFileName(agent) {
 		return &MirrorError{m.Dir, fmt.Errorf("agent %q: %w", agent, ErrName)}
 	}
 	if !mirrored(conversation) {
@@ -106,7 +111,7 @@ func (m *Mirror) names(agent, conversation string) error {
 
 // mirrored tells whether a conversation's id can be the name of a file.
 func mirrored(conversation string) bool {
-	return fileName.MatchString(conversation) && !strings.EqualFold(conversation, current)
+	return isFileName(conversation) && !strings.EqualFold(conversation, current)
 }
 
 func (m *Mirror) put(root *os.Root, e *Entry, agent string) error {

@@ -261,7 +261,7 @@ func forget(root *os.Root, name string, conversations []string) error {
 
 // Point makes the agent's current.jsonl a link to the mirror of a conversation, if there is one, and removes it otherwise.
 func (m *Mirror) Point(agent, conversation string) error {
-	if !fileName.MatchString(agent) {
+	if !isFileName(agent) {
 		return nil
 	}
 	root, err := os.OpenRoot(m.Dir)

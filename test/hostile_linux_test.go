@@ -82,7 +82,8 @@ func TestHostileCommandsChangeNothing(t *testing.T) {
 	}
 }
 
-// hashes are the files below a directory but for the workspace, the two logs that the stages write themselves, and the results that are kept.
+// hashes are the files below a directory but for the workspace, the two logs that the stages write themselves,
+// and the results and caches that are kept.
 func hashes(t *testing.T, dir, except string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -90,8 +91,8 @@ func hashes(t *testing.T, dir, except string) map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case path == except, path == filepath.Join(dir, ".clawsh", "results"): // claw-exec keeps outputs whole there
-			return fs.SkipDir
+		case path == except, path == filepath.Join(dir, ".clawsh", "results"), path == filepath.Join(dir, ".clawsh", "cache"):
+			return fs.SkipDir // claw-exec keeps outputs whole there, and programs their caches
 		case d.Name() == "audit.jsonl", d.Name() == "permits.used":
 			return nil
 		}

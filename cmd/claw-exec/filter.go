@@ -118,7 +118,7 @@ func (e *executor) guard(risk string) tool.Guard {
 			return e.policy.ExecIn(dir, argv, risk)
 		}
 		if kind == tool.GuardOpenWrite && risk == record.RiskLow {
-			return errors.New("it would write, and was permitted to read only")
+			return tool.ErrReadOnly
 		}
 		return e.policy.Access(argv[0], kind == tool.GuardOpenWrite)
 	}

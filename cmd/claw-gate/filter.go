@@ -120,6 +120,11 @@ func (g *gate) decide(ctx context.Context, call record.ToolCall) record.Verdict 
 	case policy.Allow:
 		v.Decision = record.Allow
 	case policy.Ask:
+		if d.Rule == "path.workspace" && g.idle(call) {
+			v.Decision, v.Risk, v.Rule = record.Allow, record.RiskLow, ruleIdle
+			v.Reason = "the edit does not fit the file as it is, so it may only say why"
+			break
+		}
 		v = g.ask(ctx, call, d, v)
 	}
 	if stopped, why := config.Estop(g.config.Home); stopped {

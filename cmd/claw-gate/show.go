@@ -149,6 +149,27 @@ func (g *gate) change(call record.ToolCall) (change, bool) {
 	return change{indented(terminal.Sanitize(diff)) + stays(now, diff), still}, exact
 }
 
+// ruleIdle allows an edit that does not fit the file as it is: nobody is asked about what changes nothing. It is permitted at low
+// risk, at which claw-exec writes nothing, should the file have changed by then.
+const ruleIdle = "edit.idle"
+
+// idle tells whether a call is an edit of a text that is not in its file, or is there more often than once.
+func (g *gate) idle(call record.ToolCall) bool {
+	var a struct {
+		Path  string      `json:"path"`
+		Edits []edit.Edit `json:"edits"`
+	}
+	if call.Tool != "file_edit" || record.Decode(call.Args, &a) != nil {
+		return false
+	}
+	now, err := present(g.config, a.Path)
+	if err != nil {
+		return false
+	}
+	_, _, err = edit.Apply(now, a.Edits)
+	return err != nil
+}
+
 // stays says how many lines of a file are not in a diff, because they stay.
 func stays(now, diff string) string {
 	seen := 0

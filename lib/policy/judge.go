@@ -43,7 +43,7 @@ func listsNames(st *syntax.Stmt) bool {
 		if !ok {
 			return false
 		}
-		return listsNames(b.X) && slices.Contains([]string{"sort", "uniq", "head", "tail", "grep"}, wordsOf(call).name())
+		return slices.Contains([]string{"sort", "uniq", "head", "tail", "grep"}, wordsOf(call).name()) && listsNames(b.X)
 	}
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok || len(st.Redirs) > 0 && st.Redirs[0].Op == syntax.RdrIn {

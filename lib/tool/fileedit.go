@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,11 +67,16 @@ func (editTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 // errChanged: between reading the file and replacing it, another program has written to it.
 var errChanged = errors.New("it changed while it was edited, and nothing was written: read it again")
 
+var errNoFile = errors.New("there is no such file: file_write creates one")
+
 // edit changes a file and returns what to say about it.
 func (w *workspace) edit(ctx context.Context, rel string, edits []edit.Edit, most int) (string, error) {
 	info, err := w.writable(rel)
 	if err == nil && info == nil {
-		err = errors.New("there is no such file: file_write creates one")
+		err = errNoFile
+	}
+	if errors.Is(err, ErrReadOnly) {
+		err = cmp.Or(w.idle(rel, edits, most), err)
 	}
 	if err != nil {
 		return "", err
@@ -101,6 +107,25 @@ func (w *workspace) edit(ctx context.Context, rel string, edits []edit.Edit, mos
 	}
 	name := quoteName(w.name(rel))
 	return fmt.Sprintf("edited %s: %d replaced\n%s", name, places, edit.Bounded(edit.Diff("a/"+name, "b/"+name, old, text), maxDiffBytes)), nil
+}
+
+// idle says why edits do not fit a file; nil if they do, or if the file cannot be read. A call that was permitted to read only
+// may say that much.
+func (w *workspace) idle(rel string, edits []edit.Edit, most int) error {
+	f, info, err := w.openRead(rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errNoFile
+	}
+	if err != nil {
+		return nil
+	}
+	f.Close()
+	old, err := w.content(rel, info, most)
+	if err != nil {
+		return nil
+	}
+	_, _, err = edit.Apply(old, edits)
+	return err
 }
 
 // content reads the text file that info was told of.

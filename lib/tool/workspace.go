@@ -19,6 +19,9 @@ var (
 	errGit       = errors.New("is inside .git, which tools may not write to")
 )
 
+// ErrReadOnly is what a Guard says of writing in a call that was permitted at low risk.
+var ErrReadOnly = errors.New("it would write, and was permitted to read only")
+
 // refusedError is an access that policy refuses, other than one that fails.
 type refusedError struct{ err error }
 

@@ -158,7 +158,7 @@ func FuzzGlob(f *testing.F) {
 		if re, err := compileGlob(glob, braces); err == nil {
 			re.MatchString(path)
 		}
-		parseIgnore("", glob)
+		parseIgnore("", glob, maxIgnoreRules)
 	})
 }
 
@@ -187,4 +187,33 @@ func FuzzSearchStaysInside(f *testing.F) {
 			t.Fatalf("%q %q: %+v", path, glob, r)
 		}
 	})
+}
+
+// TestFileSearchBoundsGitignores: slow rules at each depth count together, and the time is looked at between them.
+func TestFileSearchBoundsGitignores(t *testing.T) {
+	env := testEnv(t)
+	slow := strings.Repeat(strings.Repeat("*a", 124)+"b\n", 1000)
+	dir := ""
+	for range 30 {
+		put(t, env, dir+".gitignore", slow)
+		dir += "d/"
+	}
+	put(t, env, dir+strings.Repeat("a", 250), "needle\n")
+	env.Config.Limits.ToolTimeoutS = 2
+	began := time.Now()
+	r := call(t, env, "file_search", `{"pattern":"needle"}`)
+	if took := time.Since(began); !r.Success || took > 2*time.Second {
+		t.Errorf("after %s: %s%s", took, r.Output, r.Error)
+	}
+	var stack ignores
+	for range 3 {
+		stack = append(stack, parseIgnore("", slow, maxIgnoreRules-stack.rules()))
+	}
+	if got := stack.rules(); got != maxIgnoreRules {
+		t.Errorf("%d rules in all", got)
+	}
+	looked := 0
+	if !stack.match("x", false, func() bool { looked++; return looked == 3 }) || looked != 3 {
+		t.Errorf("looked at the time %d times", looked)
+	}
 }

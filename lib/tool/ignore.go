@@ -11,7 +11,7 @@ import (
 const (
 	ignoreName     = ".gitignore"
 	maxIgnoreBytes = 256 << 10
-	maxIgnoreRules = 2000
+	maxIgnoreRules = 2000 // of a .gitignore and of those around it
 )
 
 // ignoreRule is a line of a .gitignore.
@@ -28,11 +28,11 @@ type ignoreFile struct {
 	rules []ignoreRule
 }
 
-// parseIgnore reads the rules of a .gitignore. Lines that make no pattern match nothing.
-func parseIgnore(dir, text string) ignoreFile {
+// parseIgnore reads the rules of a .gitignore, so many at most. Lines that make no pattern match nothing.
+func parseIgnore(dir, text string, most int) ignoreFile {
 	f := ignoreFile{dir: dir}
 	for line := range strings.SplitSeq(strings.TrimPrefix(text, "\uFEFF"), "\n") {
-		if len(f.rules) == maxIgnoreRules {
+		if len(f.rules) >= most {
 			break
 		}
 		if r, ok := parseIgnoreRule(strings.TrimSuffix(line, "\r")); ok {
@@ -64,8 +64,21 @@ func parseIgnoreRule(line string) (r ignoreRule, ok bool) {
 // ignores is a stack of ignoreFiles, the outermost first.
 type ignores []ignoreFile
 
-// match tells whether a path is ignored: the last rule that matches decides, of the innermost file that has one.
-func (s ignores) match(rel string, dir bool) bool {
+// rules tells how many rules there are.
+func (s ignores) rules() (n int) {
+	for _, f := range s {
+		n += len(f.rules)
+	}
+	return n
+}
+
+// lookEach is how many rules are tried between two looks at the time: one may take a millisecond.
+const lookEach = 64
+
+// match tells whether a path is ignored: the last rule that matches decides, of the innermost file that has one. A hostile tree has
+// thousands of slow rules for each of its names: what is over before it is decided is ignored.
+func (s ignores) match(rel string, dir bool, over func() bool) bool {
+	tried := 0
 	for i := len(s) - 1; i >= 0; i-- {
 		f := s[i]
 		below := rel
@@ -74,6 +87,9 @@ func (s ignores) match(rel string, dir bool) bool {
 		}
 		for j := len(f.rules) - 1; j >= 0; j-- {
 			r := f.rules[j]
+			if tried++; tried%lookEach == 0 && over() {
+				return true
+			}
 			if r.dirsOnly && !dir {
 				continue
 			}
@@ -108,7 +124,7 @@ func (w *workspace) withIgnore(s ignores, dir string) ignores {
 	if dir == "." {
 		dir = ""
 	}
-	parsed := parseIgnore(dir, string(b))
+	parsed := parseIgnore(dir, string(b), maxIgnoreRules-s.rules())
 	if len(parsed.rules) == 0 {
 		return s
 	}

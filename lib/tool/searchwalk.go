@@ -105,7 +105,7 @@ func (s *search) dir(rel string, rules ignores, depth int) error {
 		}
 		at := path.Join(rel, e.Name())
 		switch {
-		case strings.EqualFold(e.Name(), ".git"), !e.IsDir() && !e.Type().IsRegular(), rules.match(at, e.IsDir()):
+		case strings.EqualFold(e.Name(), ".git"), !e.IsDir() && !e.Type().IsRegular(), rules.match(at, e.IsDir(), s.done):
 		case e.IsDir() && depth >= maxDepth:
 			s.stopped = fmt.Sprintf("directories more than %d deep were not searched", maxDepth)
 		case e.IsDir():

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -32,7 +28,8 @@ func cacheDir(cfg *config.Config) string {
 	if !ok {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", workspace, st.Dev, st.Ino))
+	mark := config.Mark(workspace, fmt.Sprintf("%d:%d", st.Dev, st.Ino))
+	sum := sha256.Sum256([]byte(workspace + "\x00" + mark))
 	return filepath.Join(real(cfg.Home), "cache", fmt.Sprintf("%x", sum[:12]))
 }
 
@@ -77,62 +74,5 @@ func sweepCaches(dir string, most int64) {
 		return
 	}
 	defer root.Close()
-	sweep(root, most)
-}
-
-// unit is what is removed as a whole.
-type unit struct {
-	path  string
-	bytes int64
-	used  time.Time
-}
-
-// sweep removes units, the oldest first. All goes through the root: a program may have put links there, and may be changing them.
-func sweep(root *os.Root, most int64) {
-	units := map[string]*unit{}
-	total := int64(0)
-	_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.Contains(path, "/") {
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil
-		}
-		name := unitOf(path)
-		u := units[name]
-		if u == nil {
-			u = &unit{path: name}
-			units[name] = u
-		}
-		u.bytes += info.Size()
-		total += info.Size()
-		if info.ModTime().After(u.used) {
-			u.used = info.ModTime()
-		}
-		return nil
-	})
-	all := make([]*unit, 0, len(units))
-	for _, u := range units {
-		all = append(all, u)
-	}
-	slices.SortFunc(all, func(a, b *unit) int { return cmp.Or(a.used.Compare(b.used), strings.Compare(a.path, b.path)) })
-	for _, u := range all {
-		if total <= most {
-			return
-		}
-		if root.RemoveAll(u.path) == nil {
-			total -= u.bytes
-		}
-	}
-}
-
-// unitOf is what a file is removed with: single files of Go's cache of builds, which misses them and builds again; everything of
-// another kind of one workspace, since half a module is worse than none.
-func unitOf(path string) string {
-	parts := strings.SplitN(path, "/", 3)
-	if len(parts) < 3 || parts[1] == "go-build" {
-		return path
-	}
-	return parts[0] + "/" + parts[1]
+	sweep(root, most, now)
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,7 +23,7 @@ func TestSweep(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
+		if err := os.WriteFile(path, make([]byte, 64<<10), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		when := time.Now().Add(-age)
@@ -54,15 +58,15 @@ func TestSweep(t *testing.T) {
 		}
 		return out
 	}
-	sweep(root, 550)
+	sweep(root, 380<<10, time.Now())
 	if got := left(); !slices.Equal(got, []string{"new", "old", "used", "one", "two"}) {
-		t.Errorf("up to 550 bytes, left %v", got)
+		t.Errorf("up to 380 KiB, left %v", got)
 	}
-	sweep(root, 350)
+	sweep(root, 300<<10, time.Now())
 	if got := left(); !slices.Equal(got, []string{"new", "old", "used"}) {
-		t.Errorf("up to 350 bytes, left %v", got)
+		t.Errorf("up to 300 KiB, left %v", got)
 	}
-	sweep(root, 0)
+	sweep(root, 0, time.Now())
 	if got := left(); len(got) > 0 {
 		t.Errorf("up to nothing, left %v", got)
 	}
@@ -84,6 +88,15 @@ func TestCacheBelongsToADirectory(t *testing.T) {
 		}
 	}
 	first := cacheDir(cfg)
+	info, err := os.Stat(dir + "/ws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	id := fmt.Sprintf("%d:%d", st.Dev, st.Ino)
+	if sum := sha256.Sum256([]byte(real(dir+"/ws") + "\x00" + config.Mark(dir+"/ws", id))); filepath.Base(first) != fmt.Sprintf("%x", sum[:12]) {
+		t.Errorf("%s does not know when the directory was made, and the next one may get its inode", first)
+	}
 	if err := os.Rename(dir+"/ws", dir+"/gone"); err != nil {
 		t.Fatal(err)
 	}
@@ -96,5 +109,69 @@ func TestCacheBelongsToADirectory(t *testing.T) {
 	cfg.Sandbox.Deterministic = true
 	if got := cacheDir(cfg); got != "" {
 		t.Errorf("deterministic, and yet %s", got)
+	}
+}
+
+// What no builder makes does not keep the sweep from its work, nor cost others their caches.
+func TestSweepOfHostileCaches(t *testing.T) {
+	dir := t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(path string, bytes int, at time.Time) {
+		t.Helper()
+		path = filepath.Join(dir, path)
+		must(os.MkdirAll(filepath.Dir(path), 0o700))
+		must(os.WriteFile(path, make([]byte, bytes), 0o600))
+		must(os.Chtimes(path, at, at))
+	}
+	now := time.Now()
+	write("good/npm/x", 64<<10, now.Add(-time.Hour))
+	write("sparse/npm/x", 0, now)
+	must(os.Truncate(dir+"/sparse/npm/x", 1<<30))
+	write("locked/npm/d/x", 256<<10, now.Add(-2*time.Hour))
+	must(os.Chmod(dir+"/locked/npm/d", 0))
+	write("future/npm/line\nbreak", 256<<10, now.AddDate(50, 0, 0))
+	must(os.MkdirAll(dir+"/links", 0o700))
+	must(os.Symlink("../good", dir+"/links/npm"))
+	root, err := os.OpenRoot(dir)
+	must(err)
+	defer root.Close()
+	deepen(t, root, "deep")
+	sweep(root, 200<<10, now)
+	for path, want := range map[string]bool{"good/npm/x": true, "sparse/npm/x": true, "locked/npm": false, "future/npm": false, "deep/npm": false, "deep/.swept": false} {
+		if _, err := os.Lstat(filepath.Join(dir, path)); (err == nil) != want {
+			t.Errorf("%s is left: %v", path, err == nil)
+		}
+	}
+	sweep(root, 0, now)
+	for _, d := range []string{"good", "links", "sparse"} {
+		if left, err := os.ReadDir(filepath.Join(dir, d)); len(left) > 0 || err != nil {
+			t.Errorf("left of %s: %v %v", d, left, err)
+		}
+	}
+}
+
+// deepen makes more directories in each other than could be gone through from the top again and again.
+func deepen(t *testing.T, root *os.Root, name string) {
+	t.Helper()
+	const piece, pieces = 100, 60
+	if err := root.MkdirAll(name+"/npm/end", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range pieces {
+		below := name + "/new" + strings.Repeat("/d", piece)
+		if err := root.MkdirAll(below, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := root.Rename(name+"/npm", below+"/d"); err != nil {
+			t.Fatal(err)
+		}
+		if err := root.Rename(name+"/new", name+"/npm"); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

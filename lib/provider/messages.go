@@ -2,6 +2,7 @@ package provider
 
 import (
 	"crypto/sha256"
+	"errors"
 	"math/big"
 	"slices"
 	"strings"
@@ -180,37 +181,43 @@ func argumentsBack(text string, args record.Raw) string {
 
 // plain is a message made of what every server knows.
 func plain(m record.Message, ids map[string]string) (message, error) {
-	out := struct {
-		Role       string    `json:"role"`
-		Content    *string   `json:"content"`
-		ToolCalls  []callOut `json:"tool_calls,omitzero"`
-		ToolCallID string    `json:"tool_call_id,omitzero"`
-	}{Role: m.Role, Content: &m.Content}
+	var content any = m.Content
 	if m.IsError && !strings.HasPrefix(m.Content, errorMark) {
-		text := errorMark + m.Content
-		out.Content = &text
+		content = errorMark + m.Content
 	}
 	if m.Content == "" && len(m.ToolCalls) > 0 {
-		out.Content = nil
+		content = nil
+	}
+	out := message{role: m.Role}
+	err := errors.Join(out.add("role", m.Role), out.add("content", content))
+	if calls := callsOut(m.ToolCalls, ids); calls != nil {
+		err = errors.Join(err, out.add("tool_calls", calls))
 	}
 	if m.Role == "tool" {
-		if out.ToolCallID = ids[m.ToolCallID]; out.ToolCallID == "" {
-			out.ToolCallID = idOf(m.ToolCallID)
+		id := ids[m.ToolCallID]
+		if id == "" {
+			id = idOf(m.ToolCallID)
 		}
+		err = errors.Join(err, out.add("tool_call_id", id))
 	}
-	for _, t := range m.ToolCalls {
+	return out, err
+}
+
+func (m *message) add(name string, value any) error {
+	raw, err := record.Encode(value)
+	m.fields = append(m.fields, record.Member{Name: name, Value: raw})
+	return err
+}
+
+func callsOut(parts []record.CallPart, ids map[string]string) (out []callOut) {
+	for _, t := range parts {
 		args, malformed := asText(t.Args)
 		if !malformed {
 			args = string(t.Args)
 		}
-		out.ToolCalls = append(out.ToolCalls, callOut{ids[t.ID], "function", functionOut{t.Name, argumentsBack(args, t.Args)}})
+		out = append(out, callOut{ids[t.ID], "function", functionOut{t.Name, argumentsBack(args, t.Args)}})
 	}
-	raw, err := record.Encode(out)
-	if err != nil {
-		return message{}, err
-	}
-	fields, err := record.Members(raw)
-	return message{m.Role, fields}, err
+	return out
 }
 
 // between stands between two messages that became one.

@@ -74,9 +74,11 @@ func (c *chat) fields(req *record.Request, without map[string]bool) ([]record.Me
 		if !f.there {
 			continue
 		}
-		raw, err := record.Encode(f.value)
-		if err != nil {
-			return nil, err
+		raw, made := f.value.(record.Raw)
+		if !made {
+			if raw, err = record.Encode(f.value); err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, record.Member{Name: f.name, Value: raw})
 	}

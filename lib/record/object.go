@@ -44,7 +44,7 @@ func Elements(raw []byte) ([]Raw, error) {
 }
 
 func within(raw []byte, open, end jsontext.Kind, each func(*jsontext.Decoder) error) error {
-	d := jsontext.NewDecoder(bytes.NewReader(raw))
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw)) // a buffer is read where it lies
 	if d.PeekKind() != open {
 		return errShape
 	}

@@ -37,7 +37,7 @@ func TrustPath(home string) string { return filepath.Join(home, "workspaces.toml
 // ReadTrust reads the trusted directories. A file that others could have written is an error: then none is trusted.
 func ReadTrust(home string) (Trust, error) {
 	var t Trust
-	data, err := readOwn(TrustPath(home))
+	data, err := readOwn(TrustPath(home), maxTrustBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return t, nil
 	}
@@ -56,7 +56,7 @@ func ReadTrust(home string) (Trust, error) {
 }
 
 // readOwn reads a small file that nobody else can have written.
-func readOwn(path string) ([]byte, error) {
+func readOwn(path string, most int) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -69,13 +69,13 @@ func readOwn(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	case info.Mode().Perm()&0o022 != 0:
-		return nil, fmt.Errorf("it can be written to by others (mode %04o)", info.Mode().Perm())
+		return nil, fmt.Errorf("it can be written to by others (mode %04o): chmod go-w", info.Mode().Perm())
 	case owner(info) != os.Geteuid():
 		return nil, fmt.Errorf("it belongs to user %d", owner(info))
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxTrustBytes+1))
-	if err == nil && len(data) > maxTrustBytes {
-		err = fmt.Errorf("it is longer than %d bytes", maxTrustBytes)
+	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if err == nil && len(data) > most {
+		err = fmt.Errorf("it is longer than %d bytes", most)
 	}
 	return data, err
 }

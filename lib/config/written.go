@@ -5,12 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -54,9 +51,9 @@ func (c *Config) OwnRules() []Rule {
 // loadWritten reads the rules that were written at the question.
 func (c *Config) loadWritten() error {
 	path := c.RulesPath()
-	data, err := readWritten(path)
-	if err != nil {
-		return envelope.Errorf(envelope.ExitConfig, "config.unreadable", "read the rules: %w", err)
+	data, err := readOwn(path, maxFileBytes)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return envelope.Errorf(envelope.ExitConfig, "config.unreadable", "read the rules in %s: %w", path, reason(err))
 	}
 	if c.Written, err = ParseRules(data); err != nil {
 		return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s: %w", path, err).WithHint("mend it, or remove it: then what it allows is asked again")
@@ -74,34 +71,6 @@ func (c *Config) loadWritten() error {
 		return problems
 	}
 	return nil
-}
-
-func readWritten(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", path)
-	case info.Mode().Perm()&0o022 != 0:
-		return nil, fmt.Errorf("%s can be written to by others (mode %04o): chmod go-w", path, info.Mode().Perm())
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
-		return nil, fmt.Errorf("%s belongs to user %d, not to you", path, st.Uid)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err == nil && len(data) > maxFileBytes {
-		err = fmt.Errorf("%s is longer than %d bytes", path, maxFileBytes)
-	}
-	return data, err
 }
 
 // Whole is what counts of a file of rules: without a last one that a crash has torn.

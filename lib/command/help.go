@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -139,41 +140,54 @@ func describe(app string, c Command) CommandHelp {
 	return d
 }
 
+const everyFlag = "\nEvery command takes -C DIR, --config FILE, --output-format text|json, --jq EXPR and --help.\n"
+
 // WriteText writes the help as a page.
 func (h Help) WriteText(w io.Writer) error {
-	if h.one {
+	at := slices.IndexFunc(h.Commands, func(c CommandHelp) bool { return c.Name == h.name })
+	switch {
+	case h.one:
 		return h.Commands[0].writePage(w)
-	}
-	fmt.Fprintf(w, "%s: %s\n", h.App, h.Summary)
-	if h.Long != "" {
-		fmt.Fprintf(w, "\n%s\n", strings.Trim(h.Long, "\n"))
+	case h.name == "":
+		fmt.Fprintf(w, "%s: %s\n", h.App, h.Summary)
+		if h.Long != "" {
+			fmt.Fprintf(w, "\n%s\n", strings.Trim(h.Long, "\n"))
+		}
+	case at >= 0:
+		h.Commands[at].writeHead(w)
+	default:
+		fmt.Fprintf(w, "usage: %s %s COMMAND\n", h.App, h.name)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	var first *CommandHelp
 	fmt.Fprintln(t, "\nCommands:")
-	for i, c := range h.Commands {
-		if c.Name == h.name {
-			first = &h.Commands[i]
-		}
+	for _, c := range h.Commands {
 		fmt.Fprintf(t, "  %s\t%s\n", c.Usage, c.Summary)
 	}
 	t.Flush()
-	if first != nil {
-		first.writeFlags(w)
-		writeExample(w, first.Example)
+	if at >= 0 {
+		h.Commands[at].writeFlags(w)
+		writeExample(w, h.Commands[at].Example)
 	}
-	_, err := fmt.Fprint(w, "\nEvery command takes -C DIR, --config FILE, --output-format text|json, --jq EXPR and --help.\n")
+	_, err := io.WriteString(w, everyFlag)
 	return err
 }
 
-func (c CommandHelp) writePage(w io.Writer) error {
+// writeHead writes what a command is for.
+func (c CommandHelp) writeHead(w io.Writer) {
 	fmt.Fprintf(w, "usage: %s\n\n%s\n", c.Usage, c.Summary)
 	if c.Long != "" {
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(c.Long))
 	}
+	if c.HandOver {
+		fmt.Fprintf(w, "\nIts flags: clawsh %s --help\n", c.Name)
+	}
+}
+
+func (c CommandHelp) writePage(w io.Writer) error {
+	c.writeHead(w)
 	c.writeFlags(w)
 	writeExample(w, c.Example)
-	_, err := fmt.Fprint(w, "\nEvery command takes -C DIR, --config FILE, --output-format text|json, --jq EXPR and --help.\n")
+	_, err := io.WriteString(w, everyFlag)
 	return err
 }
 

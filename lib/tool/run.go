@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -18,14 +17,22 @@ import (
 const stuckGrace = 2 * time.Second
 
 // timeoutError is the cause of a context whose time is up.
-type timeoutError struct{ after time.Duration }
-
-func (e timeoutError) Error() string {
-	return "timed out after " + strconv.FormatFloat(e.after.Seconds(), 'f', -1, 64) + " s"
+type timeoutError struct {
+	after time.Duration
+	most  time.Duration // that the call could have asked for; 0: it had all there is
 }
 
-func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, d, timeoutError{d})
+// Error says how long it ran, and how it may run longer.
+func (e timeoutError) Error() string {
+	text := "timed out after " + number(e.after.Seconds()) + " s"
+	if e.most > e.after {
+		text += "; with timeout_s it may run for up to " + number(e.most.Seconds()) + " s"
+	}
+	return text
+}
+
+func withTimeout(ctx context.Context, d, most time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, timeoutError{d, most})
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -35,7 +42,11 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // reported as a failure.
 func Run(ctx context.Context, t Tool, args record.Raw, env *Env) Result {
 	start := time.Now()
-	ctx, cancel := withTimeout(ctx, timeout(t, args, env))
+	most := time.Duration(0)
+	if t.Name() == "shell" {
+		most = seconds(env.Config.Limits.ShellTimeoutMaxS)
+	}
+	ctx, cancel := withTimeout(ctx, timeout(t, args, env), most)
 	defer cancel()
 	done := make(chan Result, 1)
 	go func() { done <- invoke(ctx, t, args, env) }()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -16,6 +17,7 @@ type policyResult struct {
 	policy.Description
 	WorkspaceFrom      string            `json:"workspace_from"`                // flag, environment, here or config
 	WorkspaceTrustedAt string            `json:"workspace_trusted_at,omitzero"` // of here
+	WorkspaceUntrusted bool              `json:"workspace_untrusted,omitzero"`  // of here: no tool runs yet
 	WorkspaceMissing   bool              `json:"workspace_missing,omitzero"`
 	ReadRootsUnused    []config.ReadRoot `json:"read_roots_unused,omitzero"`
 	Estop              bool              `json:"estop"`
@@ -46,6 +48,9 @@ func (r policyResult) because() string {
 	why := map[string]string{config.FromFlag: "-C on the command line", config.FromEnvironment: config.EnvWorkspace + " in the environment",
 		config.FromHere:   `workspace = "here": clawsh was started there, and you let the agent work there on ` + r.WorkspaceTrustedAt,
 		config.FromConfig: "workspace_dir in the configuration"}[r.WorkspaceFrom]
+	if r.WorkspaceUntrusted {
+		why = `workspace = "here"; nobody has said yet that the agent may work there, so no tool runs (clawsh workspace trust DIR)`
+	}
 	if r.WorkspaceMissing {
 		why += "; there is no such directory, clawsh init makes it"
 	}
@@ -69,11 +74,17 @@ func policyCommand() command.Command {
 			if err != nil {
 				return nil, err
 			}
+			untrusted := errors.Is(cfg.CheckWorkspace(), config.ErrUntrusted)
+			if untrusted { // what would be in force
+				if err := cfg.Admit(); err != nil {
+					return nil, err
+				}
+			}
 			p, err := policy.New(cfg, policy.OS{})
 			if err != nil {
 				return nil, err
 			}
-			r := policyResult{Description: p.Describe()}
+			r := policyResult{Description: p.Describe(), WorkspaceUntrusted: untrusted}
 			r.place(cfg)
 			r.Estop, r.EstopReason = config.Estop(cfg.Home)
 			return r, nil

@@ -13,6 +13,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/durable"
 	"clawsh/lib/process"
 	"clawsh/lib/sandbox"
 	"clawsh/lib/tool"
@@ -41,9 +42,17 @@ func broker() command.Command {
 			if err := process.Reap(); err != nil {
 				return nil, err
 			}
-			defer os.RemoveAll(c.Args[0]) // the filter cannot, and may have been killed
+			defer removeHomes(c.Args[0]) // the filter cannot, and may have been killed
 			return nil, b.serve(ctx)
 		}}
+}
+
+func removeHomes(dir string) {
+	if root, err := os.OpenRoot(dir); err == nil {
+		durable.Remove(root, ".")
+		root.Close()
+	}
+	os.Remove(dir)
 }
 
 type brokerState struct {

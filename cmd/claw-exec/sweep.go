@@ -6,10 +6,11 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"clawsh/lib/durable"
 )
 
 const (
@@ -17,7 +18,6 @@ const (
 	maxCacheEntries = 500_000 // of one workspace
 	entryBytes      = 512     // what a name costs, be there nothing in the file
 	inBatches       = 1000
-	trashName       = ".swept" // where what is removed is taken apart
 )
 
 // unit is what is removed as a whole.
@@ -46,7 +46,7 @@ func sweep(root *os.Root, most int64, now time.Time) {
 			continue // the stamp
 		}
 		defer cache.Close()
-		trash(cache, trashName) // what a sweep before has left
+		durable.Remove(cache, durable.Trash) // what a sweep before has left
 		units, bytes := measure(cache, now)
 		all, total = append(all, units...), total+bytes
 	}
@@ -65,7 +65,7 @@ func (u *unit) remove() bool {
 	if u.one {
 		return u.cache.Remove(u.path) == nil
 	}
-	return trash(u.cache, u.path)
+	return durable.Remove(u.cache, u.path)
 }
 
 // survey is the measuring of one cache.
@@ -81,7 +81,7 @@ type survey struct {
 func measure(cache *os.Root, now time.Time) ([]*unit, int64) {
 	s := survey{cache: cache, now: now, units: map[string]*unit{}}
 	if !s.dir(".", 0) {
-		trash(cache, ".")
+		durable.Remove(cache, ".")
 		return nil, 0
 	}
 	units := make([]*unit, 0, len(s.units))
@@ -96,7 +96,7 @@ func (s *survey) dir(at string, depth int) bool {
 	if depth > maxCacheDepth {
 		return false
 	}
-	d, err := opened(s.cache, at)
+	d, err := durable.OpenDir(s.cache, at)
 	if err != nil {
 		return true
 	}
@@ -154,85 +154,4 @@ func unitOf(name string) (of string, one bool) {
 		return name, true
 	}
 	return kind, false
-}
-
-// opened opens a directory, that of a program which has taken the right to it away, too.
-func opened(cache *os.Root, at string) (*os.File, error) {
-	const flags = os.O_RDONLY | syscall.O_DIRECTORY | syscall.O_NOFOLLOW
-	d, err := cache.OpenFile(at, flags, 0)
-	if os.IsPermission(err) && cache.Chmod(at, 0o700) == nil {
-		d, err = cache.OpenFile(at, flags, 0)
-	}
-	return d, err
-}
-
-// trash removes a file, or a directory with all that is in it, and tells whether it is gone. Directories are moved up beside each
-// other first, so that it takes as long as there are entries, however deep they lie.
-func trash(cache *os.Root, name string) bool {
-	if cache.Remove(name) == nil {
-		return true
-	}
-	if _, err := cache.Lstat(name); err != nil {
-		return os.IsNotExist(err)
-	}
-	if err := cache.Mkdir(trashName, 0o700); err != nil && !os.IsExist(err) {
-		return false
-	}
-	_ = cache.Chmod(trashName, 0o700)
-	t := heap{cache: cache, mark: strconv.FormatInt(time.Now().UnixNano(), 36) + "-"}
-	if name == "." || name == trashName {
-		t.empty(name)
-	} else {
-		t.take(name)
-	}
-	for i := 0; i < t.taken; i++ {
-		t.empty(t.name(i))
-		_ = cache.Remove(t.name(i))
-	}
-	_ = cache.Remove(trashName)
-	_, err := cache.Lstat(name)
-	return os.IsNotExist(err)
-}
-
-// heap is where directories are taken apart.
-type heap struct {
-	cache *os.Root
-	mark  string // what names begin with there
-	taken int
-}
-
-func (t *heap) name(i int) string { return trashName + "/" + t.mark + strconv.Itoa(i) }
-
-// take moves a directory onto the heap. Only who may write to a directory may move it.
-func (t *heap) take(name string) {
-	_ = t.cache.Chmod(name, 0o700)
-	if t.cache.Rename(name, t.name(t.taken)) == nil {
-		t.taken++
-	}
-}
-
-// empty removes what is in a directory, and moves the directories there onto the heap.
-func (t *heap) empty(dir string) {
-	d, err := opened(t.cache, dir)
-	if err != nil {
-		return
-	}
-	defer d.Close()
-	_ = t.cache.Chmod(dir, 0o700)
-	for {
-		entries, err := d.ReadDir(inBatches)
-		for _, e := range entries {
-			name := path.Join(dir, e.Name())
-			switch {
-			case name == trashName, dir == trashName && strings.HasPrefix(e.Name(), t.mark):
-			case e.IsDir():
-				t.take(name)
-			default:
-				_ = t.cache.Remove(name)
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"clawsh/lib/durable"
 )
 
 // privateHome is the directory that a command sees as HOME and TMPDIR. It is made when it is first needed, since making a
@@ -110,7 +112,8 @@ func (h *privateHome) remove() {
 		return
 	}
 	if h.ws.root != nil {
+		durable.Remove(h.ws.root, ".")
 		h.ws.close()
 	}
-	os.RemoveAll(h.dir)
+	os.Remove(h.dir)
 }

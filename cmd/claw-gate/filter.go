@@ -215,11 +215,11 @@ func prompt(call record.ToolCall, v record.Verdict, what string, always bool) st
 		text += fmt.Sprintf("  (those were %d rows and %d bytes of arguments for %s, risk %s: %s)\n", n, len(call.Args), terminal.Escape(call.Tool), v.Risk,
 			terminal.Escape(v.Reason))
 	}
-	text += "  y: yes, once   s: yes, to exactly this call for the rest of the session   "
+	text += "  y: yes, once\n  s: yes, to exactly this call for the rest of the session\n"
 	if always {
-		text += "a: always, by a rule that is shown first   "
+		text += "  a: always, by a rule that is shown first\n"
 	}
-	return text + "anything else: no\nApprove? [y/N] "
+	return text + "  anything else: no\nApprove? [y/N] "
 }
 
 // report logs the verdict.

@@ -17,12 +17,8 @@ import (
 	"clawsh/lib/terminal"
 )
 
-const (
-	// shortArgs is how many bytes of arguments are shown as they are, too, beside what they mean.
-	shortArgs = 200
-	// maxShown bounds a diff: what is larger is shown as arguments.
-	maxShown = 64 << 10
-)
+// maxShown bounds a diff: what is larger is shown as arguments.
+const maxShown = 64 << 10
 
 // shown is a call as a person sees it: text, and whether what it was made from is still so.
 type shown struct {
@@ -48,7 +44,7 @@ func (g *gate) show(call record.ToolCall) shown {
 			body, s.still = paint(c.body, g.colours()), c.still
 		}
 	}
-	if !whole || len(call.Args) <= shortArgs {
+	if !whole {
 		body = args + body
 	}
 	s.text = body
@@ -115,11 +111,11 @@ func (g *gate) change(call record.ToolCall) (change, bool) {
 		return change{}, false
 	}
 	name := terminal.Escape(a.Path)
-	now, err := present(g.config, a.Path)
+	now, exists, err := present(g.config, a.Path)
 	if err != nil {
 		return change{body: "  " + name + ": " + terminal.Escape(err.Error()) + ", so there is no diff\n", still: func() bool { return true }}, false
 	}
-	text, exact := now, true
+	text, exact := now, name == a.Path && plain(a.Path)
 	switch {
 	case call.Tool == "file_edit":
 		if text, _, err = edit.Apply(now, a.Edits); err != nil {
@@ -131,22 +127,38 @@ func (g *gate) change(call record.ToolCall) (change, bool) {
 	case a.Content == nil:
 		return change{}, false
 	case a.Mode == "append":
-		text, exact = now+*a.Content, plain(*a.Content)
+		text, exact = now+*a.Content, exact && plain(*a.Content)
 	default:
-		text, exact = *a.Content, plain(*a.Content)
+		text, exact = *a.Content, exact && plain(*a.Content)
 	}
-	diff := edit.Diff(name+", now", name, now, text)
+	before := name + ", now"
+	if !exists {
+		before = "new file"
+	}
+	diff := edit.Diff(before, name, now, text)
 	switch {
+	case diff == "" && !exists:
+		diff = "new file " + name + ", empty\n"
 	case diff == "":
 		diff = "nothing changes in " + name + "\n"
 	case len(diff) > maxShown:
 		return change{body: fmt.Sprintf("  %s: the diff has %d bytes\n", name, len(diff)), still: func() bool { return true }}, false
 	}
 	still := func() bool {
-		again, err := present(g.config, a.Path)
-		return err == nil && again == now
+		again, there, err := present(g.config, a.Path)
+		return err == nil && again == now && there == exists
 	}
-	return change{indented(terminal.Sanitize(diff)) + stays(now, diff), still}, exact
+	return change{indented(terminal.Sanitize(diff)) + stays(now, diff), still}, exact && plainlyAdded(diff)
+}
+
+// plainlyAdded tells whether each line that a diff adds is shown as what it is: an edit may join plain text to a rest that is not.
+func plainlyAdded(diff string) bool {
+	for line := range strings.Lines(diff) {
+		if line[0] == '+' && !plain(line[1:]) {
+			return false
+		}
+	}
+	return true
 }
 
 // ruleIdle allows an edit that does not fit the file as it is: nobody is asked about what changes nothing. It is permitted at low
@@ -162,7 +174,7 @@ func (g *gate) idle(call record.ToolCall) bool {
 	if call.Tool != "file_edit" || record.Decode(call.Args, &a) != nil {
 		return false
 	}
-	now, err := present(g.config, a.Path)
+	now, _, err := present(g.config, a.Path)
 	if err != nil {
 		return false
 	}
@@ -188,46 +200,46 @@ func stays(now, diff string) string {
 	return fmt.Sprintf("    (%d other lines stay as they are)\n", lines-seen)
 }
 
-// present reads a text file of the workspace; "" if it does not exist. No link is followed.
-func present(cfg *config.Config, path string) (string, error) {
+// present reads a text file of the workspace, and tells whether it exists. No link is followed.
+func present(cfg *config.Config, path string) (text string, exists bool, err error) {
 	if filepath.IsAbs(path) {
 		rel, err := filepath.Rel(cfg.WorkspaceDir, path)
 		if err != nil || !filepath.IsLocal(rel) {
-			return "", errors.New("it is outside the workspace")
+			return "", false, errors.New("it is outside the workspace")
 		}
 		path = rel
 	}
 	root, err := os.OpenRoot(cfg.WorkspaceDir)
 	if err != nil {
-		return "", errors.New("the workspace cannot be read")
+		return "", false, errors.New("the workspace cannot be read")
 	}
 	defer root.Close()
 	if info, err := root.Stat("."); err != nil || !cfg.SameWorkspace(info) {
-		return "", errors.New("the workspace was replaced by another directory")
+		return "", false, errors.New("the workspace was replaced by another directory")
 	}
 	f, err := root.OpenFile(filepath.Clean(path), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return "", false, nil
 	}
 	if err != nil {
-		return "", errors.New("it cannot be read")
+		return "", false, errors.New("it cannot be read")
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return "", errors.New("it is not a regular file")
+		return "", false, errors.New("it is not a regular file")
 	}
 	most := int64(cfg.Limits.MaxFileBytes)
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	switch {
 	case err != nil:
-		return "", errors.New("it cannot be read")
+		return "", false, errors.New("it cannot be read")
 	case int64(len(b)) > most:
-		return "", fmt.Errorf("it has %d bytes", info.Size())
+		return "", false, fmt.Errorf("it has %d bytes", info.Size())
 	case !utf8.Valid(b) || strings.IndexByte(string(b), 0) >= 0:
-		return "", fmt.Errorf("it is binary (%d bytes)", len(b))
+		return "", false, fmt.Errorf("it is binary (%d bytes)", len(b))
 	}
-	return string(b), nil
+	return string(b), true, nil
 }
 
 // colours tells whether a diff is shown in colours (no-color.org).

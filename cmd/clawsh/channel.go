@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
-	"time"
 
 	"clawsh/lib/command"
 	"clawsh/lib/record"
@@ -38,7 +38,9 @@ type cli struct {
 	segment       strings.Builder // what was streamed since the last tool call
 	open          bool            // the cursor is behind streamed text
 	columns       func() int
-	events        bool // every record goes to standard output, as it is
+	calls         map[string]string // what the calls run whose results are not there yet, by id
+	several       bool              // more than one of them was open
+	events        bool              // every record goes to standard output, as it is
 }
 
 func newCLI(c *command.Call, draft bool) *cli {
@@ -72,7 +74,7 @@ func (c *cli) Update(line record.Line) error {
 	case record.KindToolCall:
 		c.segment.Reset()
 		args, _ := line.Field("args")
-		c.tell("· %s %s", line.Text("tool"), c.secrets.Text(ran(line.Text("tool"), args)))
+		c.called(line.ID(), line.Text("tool"), c.secrets.Text(ran(line.Text("tool"), args)))
 	case record.KindSummary:
 		c.tell("· a summary now stands for the old turns of this conversation")
 	case record.KindToolResult:
@@ -110,21 +112,43 @@ func (c *cli) newline() error {
 	return err
 }
 
-// result tells what became of a call, and how long its tool ran: not how long a person took to allow it.
-func (c *cli) result(line record.Line) {
-	mark := "✓"
-	if line.Text("status") != record.StatusAllowed {
-		mark = "✗"
+// called tells of a call.
+func (c *cli) called(id, tool, what string) {
+	if c.calls == nil {
+		c.calls = map[string]string{}
 	}
-	var meta record.ResultMeta
-	if raw, ok := line.Field("metadata"); ok {
-		record.DecodeOpen(raw, &meta)
-	}
-	c.tell("%s %s %s %s", mark, line.Text("tool"), time.Duration(meta.DurationMS)*time.Millisecond, c.secrets.Text(line.Text("error")))
-	c.said(folded(line.Text("tool"), c.secrets.Text(line.Text("output"))))
+	c.calls[id] = what
+	c.several = c.several || len(c.calls) > 1
+	c.tell("· %s %s", tool, what)
 }
 
-// said shows the first lines of what a tool said.
+// maxAgain is how many columns the argument takes by which a result is told from the others.
+const maxAgain = 30
+
+// result tells what became of a call, and how long its tool ran: not how long a person took to allow it. Where several calls
+// were open, it says of which.
+func (c *cli) result(line record.Line) {
+	var r record.ToolResult
+	if err := record.DecodeOpen(line.Bytes(), &r); err != nil {
+		r = record.ToolResult{Tool: line.Text("tool"), Status: line.Text("status"), Error: line.Text("error"), Output: line.Text("output")}
+	}
+	mark := "✓"
+	if r.Status != record.StatusAllowed {
+		mark = "✗"
+	}
+	words := []string{mark, r.Tool}
+	if c.several {
+		words = append(words, terminal.Fit(terminal.Escape(c.calls[r.ID]), maxAgain))
+	}
+	if delete(c.calls, r.ID); len(c.calls) == 0 {
+		c.several = false
+	}
+	words = append(words, took(r.Metadata.DurationMS), c.secrets.Text(becameOf(r)))
+	c.tell("%s", strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " "))
+	c.said(folded(foldOf(r.Tool, r.Status != record.StatusAllowed || !r.Success), c.secrets.Text(r.Output)))
+}
+
+// said shows lines of what a tool said.
 func (c *cli) said(lines []string) {
 	if c.progress == nil || len(lines) == 0 {
 		return
@@ -144,11 +168,12 @@ func (c *cli) tell(format string, args ...any) {
 	text := terminal.Escape(c.secrets.Text(strings.TrimSpace(fmt.Sprintf(format, args...))))
 	defer terminal.Hold(context.Background())()
 	c.newline()
-	fmt.Fprintln(c.progress, terminal.Fit(text, c.columns()-1))
+	fmt.Fprintln(c.progress, terminal.FitMiddle(text, c.columns()-1))
 }
 
 // Send implements Channel: it ends what was streamed. What was not is printed by the command's result.
 func (c *cli) Send(_ string, raw []byte) error {
+	c.calls, c.several = nil, false
 	if c.events {
 		return c.event(raw)
 	}

@@ -1,17 +1,29 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"clawsh/lib/record"
 	"clawsh/lib/terminal"
 )
 
-const (
-	foldedLines = 5  // of what a tool said
-	foldedDiff  = 12 // of what an edit changed
-)
+// fold is how many of the first and of the last lines of what a tool said are shown.
+type fold struct{ head, tail int }
+
+// foldOf is the fold of a call. What went wrong is told of at the end of an output; what an edit changed begins at the top.
+func foldOf(tool string, failed bool) fold {
+	switch {
+	case failed:
+		return fold{1, 5}
+	case tool == "file_edit":
+		return fold{9, 3}
+	}
+	return fold{3, 3}
+}
 
 // ran says in one line what a call runs: the command, the path, or its arguments.
 func ran(tool string, args record.Raw) string {
@@ -45,28 +57,55 @@ func ran(tool string, args record.Raw) string {
 	return string(args)
 }
 
-// folded are the first lines of what a tool said, safe to show, and how many more there are.
-func folded(tool, output string) []string {
-	most := foldedLines
-	if tool == "file_edit" {
-		most = foldedDiff
-	}
+// folded are the first and the last lines of what a tool said, safe to show, and between them how many more there are.
+func folded(f fold, output string) []string {
 	output = strings.Trim(strings.ReplaceAll(output, "\r\n", "\n"), "\n")
 	if strings.TrimSpace(output) == "" {
 		return nil
 	}
 	lines := strings.Split(output, "\n")
-	more := len(lines) - most
+	more := len(lines) - f.head - f.tail
 	if more > 1 { // one line more takes no more room than to say so
-		lines = lines[:most]
+		lines = slices.Concat(lines[:f.head], []string{"… " + count(more, "more line")}, lines[len(lines)-f.tail:])
 	}
 	for i, l := range lines {
 		lines[i] = strings.ReplaceAll(terminal.Sanitize(l), "\t", "    ")
 	}
-	if more > 1 {
-		lines = append(lines, "… "+count(more, "more line"))
-	}
 	return lines
+}
+
+// becameOf says in a few words what became of a call that was not allowed or failed; "" if it did what it was to do.
+func becameOf(r record.ToolResult) string {
+	if r.Verdict == nil || r.Verdict.Decision == record.Allow {
+		return r.Error
+	}
+	switch reason := r.Verdict.Reason; {
+	case strings.HasSuffix(reason, "; refused by the operator"):
+		return "denied by you"
+	case r.Verdict.Rule == "cancelled", interruptedAt(reason):
+		return "interrupted"
+	}
+	return r.Error
+}
+
+// interruptedAt tells whether a question ended because whoever was asked, or a signal, ended the turn.
+func interruptedAt(reason string) bool {
+	_, why, asked := strings.Cut(reason, "; needs approval and got none: ")
+	return asked && slices.ContainsFunc([]string{context.Canceled.Error(), "interrupted", "terminated"}, func(end string) bool {
+		return strings.HasSuffix(why, end)
+	})
+}
+
+// took is a duration for people; "" if nobody would have noticed it.
+func took(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d < 100*time.Millisecond:
+		return ""
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return d.Round(time.Second).String()
 }
 
 func count(n int, what string) string {

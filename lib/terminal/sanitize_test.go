@@ -123,3 +123,17 @@ func FuzzEscape(f *testing.F) {
 		}
 	})
 }
+
+func TestFitMiddle(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		columns int
+		want    string
+	}{
+		{"abcdef", 6, "abcdef"}, {"abcdefgh", 6, "abc…gh"}, {"abcdefgh", 2, "a…"}, {"字字字字字字", 7, "字…字字"}, {"abcdefg", 5, "ab…fg"},
+	} {
+		if got := FitMiddle(c.text, c.columns); got != c.want || Columns(got) > c.columns {
+			t.Errorf("%q in %d columns: %q, want %q", c.text, c.columns, got, c.want)
+		}
+	}
+}

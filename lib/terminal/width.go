@@ -21,3 +21,18 @@ func Fit(s string, columns int) string {
 	}
 	return s[:end] + "…"
 }
+
+// FitMiddle cuts a text of one line to so many columns, as Fit does, but in its middle: its beginning and its end stay.
+func FitMiddle(s string, columns int) string {
+	if columns < 3 || len(s) <= columns || Columns(s) <= columns {
+		return Fit(s, columns)
+	}
+	head := Fit(s, columns/2+1)
+	tail, over := s, Columns(s)-(columns-Columns(head))
+	for g := uniseg.NewGraphemes(s); over > 0 && g.Next(); {
+		over -= g.Width()
+		_, end := g.Positions()
+		tail = s[end:]
+	}
+	return head + tail
+}

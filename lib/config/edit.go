@@ -77,10 +77,10 @@ func locate(src []byte, table, name string) place {
 	p := place{table: table == ""}
 	var parser unstable.Parser
 	parser.Reset(src)
-	current := ""
+	current, lines := "", &lineCount{data: src}
 	for parser.NextExpression() {
 		e := parser.Expression()
-		key, _ := keyOf(&parser, e.Key())
+		key, _ := keyOf(lines, e.Key())
 		if e.Kind == unstable.Table || e.Kind == unstable.ArrayTable {
 			current = key
 			if current == table {

@@ -105,15 +105,33 @@ func load(data []byte, found bool, p Paths) (*Config, error) {
 // position is where a key stands; names of tables and keys are dotted.
 type position struct{ line, column int }
 
+// lineCount tells where offsets of a text stand. They come in order, mostly: it reads on from the last one.
+type lineCount struct {
+	data             []byte
+	from, line, head int // the last offset, its line and where that begins
+}
+
+func (l *lineCount) at(offset int) position {
+	if offset < l.from {
+		l.from, l.line, l.head = 0, 0, 0
+	}
+	passed := l.data[l.from:offset]
+	if i := bytes.LastIndexByte(passed, '\n'); i >= 0 {
+		l.line, l.head = l.line+bytes.Count(passed, []byte("\n")), l.from+i+1
+	}
+	l.from = offset
+	return position{l.line + 1, offset - l.head + 1}
+}
+
 // keys finds the place of every key, and syntax errors. Keys are compared by their exact case, which the decoder does not.
 func keys(data []byte, problems *Problems) map[string]position {
 	at := map[string]position{}
 	var p unstable.Parser
 	p.Reset(data)
-	table := ""
+	table, lines := "", &lineCount{data: data}
 	for p.NextExpression() {
 		e := p.Expression()
-		name, pos := keyOf(&p, e.Key())
+		name, pos := keyOf(lines, e.Key())
 		switch e.Kind {
 		case unstable.Table, unstable.ArrayTable:
 			table = name
@@ -123,7 +141,7 @@ func keys(data []byte, problems *Problems) map[string]position {
 		case unstable.KeyValue:
 			full := strings.TrimPrefix(table+"."+name, ".")
 			at[full] = pos
-			inline(&p, e.Value(), full, at)
+			inline(lines, e.Value(), full, at)
 		}
 	}
 	if err := p.Error(); err != nil {
@@ -139,28 +157,27 @@ func keys(data []byte, problems *Problems) map[string]position {
 }
 
 // inline notes the keys of an inline table.
-func inline(p *unstable.Parser, v *unstable.Node, prefix string, at map[string]position) {
+func inline(lines *lineCount, v *unstable.Node, prefix string, at map[string]position) {
 	if v.Kind != unstable.InlineTable {
 		return
 	}
 	for it := v.Children(); it.Next(); {
 		kv := it.Node()
 		if kv.Kind == unstable.KeyValue {
-			name, pos := keyOf(p, kv.Key())
+			name, pos := keyOf(lines, kv.Key())
 			at[prefix+"."+name] = pos
-			inline(p, kv.Value(), prefix+"."+name, at)
+			inline(lines, kv.Value(), prefix+"."+name, at)
 		}
 	}
 }
 
-func keyOf(p *unstable.Parser, it unstable.Iterator) (string, position) {
+func keyOf(lines *lineCount, it unstable.Iterator) (string, position) {
 	var parts []string
 	pos := position{1, 1}
 	for it.Next() {
 		n := it.Node()
 		if len(parts) == 0 {
-			s := p.Shape(n.Raw).Start
-			pos = position{s.Line, s.Column}
+			pos = lines.at(int(n.Raw.Offset))
 		}
 		// a dot inside a quoted name is no separator: written so that no known key looks like it
 		parts = append(parts, strings.ReplaceAll(string(n.Data), ".", `"."`))

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // validator turns a decoded file into a Config, noting every problem with its place.
@@ -66,11 +65,11 @@ func (v *validator) check(f *file, c *Config) {
 	}
 }
 
-// schema are the keys there are, with * for a name of the user's choice.
-var schema = sync.OnceValue(func() []string {
-	keys := []string{"workspace", "workspace_dir", "default_provider", "default_model", "default_agent", "security", "security.rules", "sandbox", "limits", "usage", "usage.prices", "context", "channels", "channels.cli",
-		"memory", "receipts", "agents", "agents.*", "providers", "providers.models", "providers.models.*"}
-	for table, names := range map[string]string{
+// schema are the keys there are, with * for a name of the user's choice: those of each table, and before them, below "", the tables and
+// the keys outside of them.
+func schema() map[string]string {
+	return map[string]string{
+		"":                   "workspace workspace_dir default_provider default_model default_agent security security.rules sandbox limits usage usage.prices context channels channels.cli memory receipts agents agents.* providers providers.models providers.models.*",
 		"security":           "autonomy workspace_only forbidden_paths read_roots forbidden_commands allowed_commands allowed_domains audit_log sandbox harmless high",
 		"sandbox":            sandboxKeys,
 		"security.rules":     ruleKeys,
@@ -83,26 +82,40 @@ var schema = sync.OnceValue(func() []string {
 		"receipts":           "enabled path rotate_bytes",
 		"agents.*":           "soul model provider",
 		"providers.models.*": "kind model base_url api_key_env fixture providers timeout_s idle_timeout_s max_retries temperature max_output_tokens headers headers_env query body",
-	} {
-		for _, n := range strings.Fields(names) {
-			keys = append(keys, table+"."+n)
+	}
+}
+
+// known tells whether a key is in the schema, given what general makes of it.
+func known(tables map[string]string, key string) bool {
+	if word(tables[""], key) {
+		return true
+	}
+	i := strings.LastIndexByte(key, '.')
+	return i > 0 && word(tables[key[:i]], key[i+1:])
+}
+
+// word tells whether a name is among names with blanks between them.
+func word(names, name string) bool {
+	for w := range strings.FieldsSeq(names) {
+		if w == name {
+			return true
 		}
 	}
-	slices.Sort(keys)
-	return keys
-})
+	return false
+}
 
 // unknownKeys refuses keys that are not in the schema, exactly as written, and suggests the nearest one that is.
 func (v *validator) unknownKeys(f *file) {
+	tables := schema()
 	for key := range v.at {
-		if slices.Contains(schema(), general(key)) {
+		if known(tables, general(key)) {
 			continue
 		}
 		parent, name := "", key
 		if i := strings.LastIndex(key, "."); i >= 0 {
 			parent, name = key[:i], key[i+1:]
 		}
-		if parent != "" && !slices.Contains(schema(), general(parent)) && v.has(parent) {
+		if parent != "" && !known(tables, general(parent)) && v.has(parent) {
 			continue // the table itself is reported
 		}
 		msg := "is not a known key"
@@ -141,11 +154,16 @@ func siblings(parent string) []string {
 	if parent != "" {
 		prefix += "."
 	}
-	for _, k := range schema() {
+	tables := schema()
+	for k := range strings.FieldsSeq(tables[""]) {
 		if rest, ok := strings.CutPrefix(k, prefix); ok && !strings.Contains(rest, ".") && rest != "*" {
 			names = append(names, rest)
 		}
 	}
+	if parent != "" {
+		names = append(names, strings.Fields(tables[general(parent)])...)
+	}
+	slices.Sort(names)
 	return names
 }
 

@@ -129,7 +129,8 @@ type step struct {
 }
 
 // serve: serve NAME FILE — starts an HTTP server on loopback that gives the answers in FILE, a JSON object a line, one
-// after the other, the last one again and again. Its address is $NAME; the requests it got are in NAME.requests.
+// after the other, the last one again and again. Its address is $NAME; the requests it got are in NAME.requests, their
+// methods, paths and headers in NAME.headers.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	var steps []step
 	for _, l := range strings.Split(strings.TrimSpace(ts.ReadFile(args[1])), "\n") {
@@ -137,7 +138,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(record.Decode([]byte(l), &s))
 		steps = append(steps, s)
 	}
-	log := ts.MkAbs(args[0] + ".requests")
+	log, heads := ts.MkAbs(args[0]+".requests"), ts.MkAbs(args[0]+".headers")
 	var mu sync.Mutex
 	n := 0
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,6 +150,10 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 			var body bytes.Buffer
 			body.ReadFrom(r.Body)
 			fmt.Fprintf(f, "%s\n", bytes.ReplaceAll(body.Bytes(), []byte("\n"), []byte(" ")))
+			f.Close()
+		}
+		if f, err := os.OpenFile(heads, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
+			fmt.Fprintf(f, "%s %s %v\n", r.Method, r.URL, r.Header)
 			f.Close()
 		}
 		mu.Unlock()

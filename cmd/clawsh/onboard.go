@@ -23,6 +23,7 @@ type onboardOptions struct {
 	kind, baseURL, keyEnv, model, autonomy, way, where string
 	noTest, wayOnly                                    bool
 	context                                            int // of conversations, in tokens; 0: as it is
+	present                                            *config.Config
 }
 
 type onboardResult struct {
@@ -75,6 +76,9 @@ func onboard() command.Command {
 				return nil, err
 			}
 			if err := o.check(c); err != nil {
+				return nil, err
+			}
+			if o.present, err = before(p); err != nil {
 				return nil, err
 			}
 			i := interview{onboardOptions: &o, call: c, paths: p}
@@ -130,7 +134,10 @@ func (o *onboardOptions) settings() []config.Setting {
 			config.Setting{Key: "context.compact_at_tokens", Raw: strconv.Itoa(o.context - o.context/4)})
 	}
 	switch o.keyEnv {
-	case "": // not said: what is there stays
+	case "": // not said: what is there stays, at its server
+		if o.leaves() {
+			set = append(set, config.Setting{Key: provider + "api_key_env", Value: ""})
+		}
 	case "-":
 		set = append(set, config.Setting{Key: provider + "api_key_env", Value: ""})
 	default:
@@ -151,6 +158,7 @@ func (o *onboardOptions) apply(ctx context.Context, c *command.Call, p config.Pa
 	if err := durable.Replace(p.File, edited, 0o600); err != nil {
 		return nil, fmt.Errorf("write the configuration: %w", err)
 	}
+	o.farewell(c)
 	cfg, err := config.Load(p)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,9 @@ type listedModel struct {
 
 // edited is the configuration with the answers so far; without a file, init's.
 func (o *onboardOptions) edited(p config.Paths) ([]byte, error) {
+	if err := o.stay(); err != nil && !o.wayOnly {
+		return nil, err
+	}
 	old, err := os.ReadFile(p.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		old, err = config.Template(), nil

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/envelope"
+	"clawsh/lib/terminal"
+)
+
+// served is the provider that onboard writes.
+const served = "openai_compatible"
+
+// before reads what is configured; without a file, the defaults.
+func before(p config.Paths) (*config.Config, error) {
+	if _, err := os.Stat(p.File); errors.Is(err, fs.ErrNotExist) {
+		return config.Default(p.Home), nil
+	}
+	return config.Load(p)
+}
+
+// moved tells whether the answers name another server than the one that is configured.
+func (o *onboardOptions) moved() bool {
+	return o.baseURL != "" && server(o.baseURL) != server(o.present.Providers[served].BaseURL)
+}
+
+// server is the part of a URL that decides who gets what is sent: its scheme, host and port. A URL that cannot be read is a
+// server of its own.
+func server(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	scheme, port := strings.ToLower(u.Scheme), u.Port()
+	switch {
+	case port != "":
+	case scheme == "https":
+		port = "443"
+	case scheme == "http":
+		port = "80"
+	}
+	return scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+}
+
+// stay keeps what was meant for one server from another: it refuses where a setting is sent that onboard does not ask about.
+func (o *onboardOptions) stay() error {
+	p := o.present.Providers[served]
+	var kept []string
+	for _, table := range []struct {
+		name string
+		size int
+	}{{"headers", len(p.Headers)}, {"headers_env", len(p.HeadersEnv)}, {"query", len(p.Query)}, {"body", len(p.Body)}} {
+		if table.size > 0 {
+			kept = append(kept, table.name)
+		}
+	}
+	if o.kind == "mock" || !o.moved() || len(kept) == 0 {
+		return nil
+	}
+	return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s of %s would be sent to %s, too: they were written for %s",
+		strings.Join(kept, ", "), served, server(o.baseURL), server(p.BaseURL)).
+		WithHint("remove them from [providers.models.%s] in %s, or write a provider of its own there for the new server", served, o.present.File)
+}
+
+// leaves tells whether the configured key stays behind, because nobody has said that the new server may have it.
+func (o *onboardOptions) leaves() bool {
+	return !o.wayOnly && o.kind != "mock" && o.keyEnv == "" && o.moved() && o.present.Providers[served].APIKeyEnv != ""
+}
+
+// farewell says that a key is no longer used.
+func (o *onboardOptions) farewell(c *command.Call) {
+	if !o.leaves() {
+		return
+	}
+	p := o.present.Providers[served]
+	fmt.Fprintf(c.Stderr, "the key in %s belongs to %s and is no longer used: name it with --api-key-env to send it to %s\n",
+		terminal.Escape(p.APIKeyEnv), terminal.Escape(server(p.BaseURL)), terminal.Escape(server(o.baseURL)))
+}

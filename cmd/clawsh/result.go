@@ -74,10 +74,11 @@ func deniedError(denials []record.Denial) error {
 		}
 		n++
 	}
-	what := "a tool call was denied"
+	what := "a tool call was denied with nobody asked"
 	if n > 1 {
-		what = fmt.Sprintf("%d tool calls were denied, the first", n)
+		what = fmt.Sprintf("%d tool calls were denied with nobody asked, the first", n)
 	}
-	return envelope.Errorf(envelope.ExitDenied, "denied", "%s: %s: %s (%s)", what, terminal.Escape(first.Tool), terminal.Escape(first.Reason),
-		first.Rule).WithHint("clawsh policy shows what is in force; clawsh receipt list what was done")
+	e := envelope.Errorf(envelope.ExitDenied, "denied", "answered, but %s: %s: %s (%s)", what, terminal.Escape(first.Tool), terminal.Escape(first.Reason), first.Rule)
+	e.Note = true
+	return e.WithHint("clawsh policy shows what is in force; clawsh receipt list what was done")
 }

@@ -179,7 +179,11 @@ func (p *program) complain(err error) {
 		newLogger(p.Name, p.stderr, p.getenv, p.secrets).Error(e.Message, "event", "failed", "code", e.Code, "hint", e.Hint)
 		return
 	}
-	fmt.Fprintf(p.stderr, "%s: error: %s\n", p.speaker(), terminal.Sanitize(p.secrets.Text(e.Message)))
+	kind := "error"
+	if e.Note {
+		kind = "note"
+	}
+	fmt.Fprintf(p.stderr, "%s: %s: %s\n", p.speaker(), kind, terminal.Sanitize(p.secrets.Text(e.Message)))
 	if e.Hint != "" {
 		fmt.Fprintf(p.stderr, "%s: hint: %s\n", p.speaker(), terminal.Sanitize(p.secrets.Text(e.Hint)))
 	}

@@ -41,6 +41,7 @@ type Error struct {
 	Message string
 	Hint    string
 	Exit    int
+	Note    bool // all was done that was asked for, but for what the message tells: people read it as a note
 	Err     error
 }
 

@@ -39,7 +39,7 @@ func admit(ctx context.Context, c *command.Call, cfg *config.Config) error {
 		return fmt.Errorf("ask about the workspace: %w", asked)
 	case !yes:
 		return envelope.Errorf(envelope.ExitDenied, "workspace.untrusted", "the agent does not work in %s: you said no", terminal.Escape(w.Dir)).
-			WithHint("-C DIR lets it work in another directory, once")
+			WithHint("-C DIR lets it work in another directory, once; if you change your mind: clawsh workspace trust %s", terminal.Escape(w.Dir))
 	}
 	if err := changeTrust(cfg, func(t config.Trust) (config.Trust, error) {
 		return t.With(config.Trusted{Path: w.Real, Directory: config.Mark(w.Real, w.ID), TrustedAt: record.Now()}), nil
@@ -50,8 +50,6 @@ func admit(ctx context.Context, c *command.Call, cfg *config.Config) error {
 }
 
 func trustQuestion(cfg *config.Config) string {
-	what := map[string]string{"readonly": "changes nothing and runs no programs", "supervised": "asks before it changes a file or runs a program",
-		"full": "changes files and runs programs without asking"}[cfg.Security.Autonomy]
 	changed := ""
 	if envelope.From(cfg.Workspace.Err).Code == "workspace.changed" {
 		changed = "\nThis is not the directory that you trusted under this name: it was replaced."
@@ -60,8 +58,29 @@ func trustQuestion(cfg *config.Config) string {
 	return fmt.Sprintf(`%s
 Let the agent work in %s?
 It may read and list everything in there and send it to the model. At the level "%s" it %s.
-Your answer is kept. To take it back: clawsh workspace forget %s
-[y/N] `, changed, dir, cfg.Security.Autonomy, what, dir)
+If you say yes, that is remembered; to take it back: clawsh workspace forget %s
+[y/N] `, changed, dir, cfg.Security.Autonomy, does(cfg.Security), dir)
+}
+
+// does says what the agent does at a level, and what it asks about there.
+func does(s config.Security) string {
+	harmless, high := s.Harmless == "low" && s.Sandbox != "off", s.High == "ask"
+	switch {
+	case s.Autonomy == "readonly" && harmless:
+		return "changes nothing and runs only commands that read"
+	case s.Autonomy == "readonly":
+		return "changes nothing and runs no programs"
+	case s.Autonomy == "full":
+		return "changes files and runs programs without asking"
+	}
+	text := "asks before it changes a file or runs a program"
+	if high {
+		text += ", one of high risk, too"
+	}
+	if harmless {
+		text += "; commands that only read run unasked"
+	}
+	return text
 }
 
 // changeTrust changes the list of trusted directories, one process at a time.
@@ -93,6 +112,7 @@ func changeTrust(cfg *config.Config, change func(config.Trust) (config.Trust, er
 
 // trustResult are the directories in which the agent may work.
 type trustResult struct {
+	said       string         // what was just done
 	Path       string         `json:"path"`
 	Workspaces []trustedPlace `json:"workspaces"`
 }
@@ -103,6 +123,9 @@ type trustedPlace struct {
 }
 
 func (r trustResult) WriteText(w io.Writer) error {
+	if r.said != "" {
+		fmt.Fprintln(w, r.said)
+	}
 	if len(r.Workspaces) == 0 {
 		_, err := fmt.Fprintln(w, "no directory is trusted (clawsh workspace trust DIR)")
 		return err
@@ -115,12 +138,12 @@ func (r trustResult) WriteText(w io.Writer) error {
 	return t.Flush()
 }
 
-func trusted(cfg *config.Config) (command.Result, error) {
+func trusted(cfg *config.Config, said string) (command.Result, error) {
 	t, err := config.ReadTrust(cfg.Home)
 	if err != nil {
 		return nil, err
 	}
-	r := trustResult{Path: config.TrustPath(cfg.Home), Workspaces: []trustedPlace{}}
+	r := trustResult{said: said, Path: config.TrustPath(cfg.Home), Workspaces: []trustedPlace{}}
 	for _, w := range t.Workspaces {
 		r.Workspaces = append(r.Workspaces, trustedPlace{w, w.State()})
 	}
@@ -136,7 +159,7 @@ func workspaceList() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			return trusted(cfg)
+			return trusted(cfg, "")
 		}}
 }
 
@@ -165,7 +188,7 @@ root, if it was trusted. A directory that takes the place of a trusted one is no
 			if err := changeTrust(cfg, func(t config.Trust) (config.Trust, error) { return t.With(w), nil }); err != nil {
 				return nil, err
 			}
-			return trusted(cfg)
+			return trusted(cfg, "trusted "+terminal.Escape(w.Path))
 		}}
 }
 
@@ -193,6 +216,6 @@ func workspaceForget() command.Command {
 			}); err != nil {
 				return nil, err
 			}
-			return trusted(cfg)
+			return trusted(cfg, "forgotten: "+terminal.Escape(dir))
 		}}
 }

@@ -48,7 +48,11 @@ func (r onboardResult) WriteText(w io.Writer) error {
 		fmt.Fprintf(w, "the provider answers: %s\n", terminal.Escape(r.Answer))
 	}
 	change(w)
-	_, err := io.WriteString(w, "Try: clawsh \"Hello\"\n")
+	try := "Try: clawsh \"Hello\"\n"
+	if r.Where == "here" {
+		try = "Try, in a project's directory: clawsh \"What files are here?\"\n"
+	}
+	_, err := io.WriteString(w, try)
 	return err
 }
 

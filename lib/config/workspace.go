@@ -192,7 +192,11 @@ func owner(info fs.FileInfo) int {
 // by their names, which links and bind mounts give them several of.
 func (p Paths) admit(c *Config, w *Workspace, info fs.FileInfo) error {
 	if why := p.unfit(c, w.Real, info); why != "" {
-		return w.failure("refused", "%s cannot be the workspace: %s", quote("", w.Dir), why).WithHint("choose a directory of its own for the agent's work")
+		hint := "name a directory of its own for the agent's work: clawsh -C DIR …"
+		if w.From == FromHere {
+			hint = "cd to a project's directory, or name one: clawsh -C DIR …"
+		}
+		return w.failure("refused", "%s cannot be the workspace: %s", quote("", w.Dir), why).WithHint("%s", hint)
 	}
 	return nil
 }

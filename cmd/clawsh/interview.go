@@ -75,6 +75,19 @@ func (i *interview) server(ctx context.Context) error {
 	return i.ask(ctx, question{"model", text, preset, i.takeModel})
 }
 
+// wanted says what a flag takes, for those who have no terminal to be asked on.
+func wanted(flag string) string {
+	switch flag {
+	case "kind":
+		return "openai-compatible or mock"
+	case "base-url":
+		return "the server's address, such as http://localhost:1234/v1"
+	case "model":
+		return "the name of a model that the server has"
+	}
+	return "strict, middle or full" // --way
+}
+
 // ask asks one question until its answer is of use.
 func (i *interview) ask(ctx context.Context, q question) error {
 	if i.call.Changed(q.flag) {
@@ -86,7 +99,7 @@ func (i *interview) ask(ctx context.Context, q question) error {
 			if q.flag == "api-key-env" || q.flag == "where" {
 				return nil // no key is a fine answer for a local server, and the place stays what it was
 			}
-			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s is missing and there is no terminal to ask on", q.flag)
+			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s is missing: want %s (there is no terminal to ask on)", q.flag, wanted(q.flag))
 		}
 		if err != nil {
 			return fmt.Errorf("ask: %w", err)

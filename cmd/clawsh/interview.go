@@ -151,12 +151,12 @@ func (i *interview) takeURL(ctx context.Context, answer string) error {
 		i.tell("Reached: it wants a key.")
 		return nil
 	case i.seen.reached:
-		i.tell("Reached, but it lists no models: %s", e.Message)
+		i.tell("Reached, but it lists no models: %s", i.seen.why(answer))
 		return nil
 	case e.Code == "config.invalid":
 		return again{"That cannot be used: " + strings.Replace(e.Message, "(not shown): ", "", 1), ""}
 	}
-	i.tell("Not reached: %s", e.Message)
+	i.tell("Not reached: %s", i.seen.why(answer))
 	if e.Hint != "" {
 		i.tell("  %s", e.Hint)
 	}
@@ -184,7 +184,7 @@ func (i *interview) takeKey(ctx context.Context, answer string) error {
 		i.tell("%s is not set here: set it to the key before you start clawsh.", answer)
 		return nil
 	case seen.wantsKey:
-		return again{"The server does not take the key in " + answer + ": " + seen.err.Message, "Name another variable, or end this with Ctrl-C and set it."}
+		return again{"The server does not take the key in " + answer + ": " + seen.why(i.baseURL), "Name another variable, or end this with Ctrl-C and set it."}
 	}
 	if i.seen = seen; seen.err == nil {
 		i.tell("The key in %s is accepted: the server lists %d models.", answer, len(seen.models))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,4 +105,23 @@ func (r probe) has(model string) bool {
 		}
 	}
 	return false
+}
+
+// why is a failure in words for a person who has just named a server: without the provider's name, which they have not seen,
+// and with the server's instead of the whole request.
+func (r probe) why(address string) string {
+	text := strings.TrimPrefix(r.err.Message, served+": ")
+	verb, rest, quoted := strings.Cut(text, " \"")
+	_, reason, ended := strings.Cut(rest, "\": ")
+	if (verb != "Get" && verb != "Post") || !quoted || !ended {
+		return text
+	}
+	if dial, after, found := strings.Cut(reason, ": "); found && strings.HasPrefix(dial, "dial tcp") {
+		reason = after
+	}
+	host := address
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		host = u.Host
+	}
+	return host + ": " + reason
 }

@@ -53,7 +53,8 @@ func newLogger(app string, w io.Writer, getenv func(string) string, secrets *sec
 	if json {
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})).With("app", app)
 	}
-	return slog.New(slog.NewTextHandler(prefixed{w, app + ": "}, &slog.HandlerOptions{Level: level, ReplaceAttr: plain}))
+	text := slog.NewTextHandler(prefixed{w, app + ": "}, &slog.HandlerOptions{Level: level, ReplaceAttr: plain})
+	return slog.New(spoken{text, prefixed{w, app + ": "}})
 }
 
 // jsonLog tells whether everything on standard error is to be JSON.

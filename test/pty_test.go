@@ -19,7 +19,7 @@ import (
 
 // pty: pty SCRIPT COMMAND… — runs the command on a pseudo-terminal that is its controlling terminal. SCRIPT is a file with
 // one step a line: "expect TEXT" waits until TEXT was printed after the last match; "send TEXT" types it (\n, \r, \x03 are
-// understood); "hangup" closes the terminal; "touch FILE" makes a file. What was printed is kept in the file "tty".
+// understood), before the command is started if it is the first step; "hangup" closes the terminal; "touch FILE" makes a file. What was printed is kept in the file "tty".
 func pty(ts *testscript.TestScript, neg bool, args []string) {
 	master, slave, err := openPTY()
 	ts.Check(err)
@@ -38,10 +38,15 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Env = append(cmd.Env, "TERM=xterm")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	steps := strings.Split(ts.ReadFile(args[0]), "\n")
+	if ahead, ok := strings.CutPrefix(steps[0], "send "); ok { // however fast the program is, this is there before it asks
+		master.WriteString(typed(ahead))
+		steps = steps[1:]
+	}
 	ts.Check(cmd.Start())
 	slave.Close()
 	screen := newScreen(master)
-	for _, line := range strings.Split(ts.ReadFile(args[0]), "\n") {
+	for _, line := range steps {
 		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch verb {
 		case "expect":
@@ -50,7 +55,7 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 				ts.Fatalf("the terminal never showed %q; it showed:\n%s", rest, screen.text())
 			}
 		case "send":
-			master.WriteString(strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\x03`, "\x03", `\x04`, "\x04", `\x7f`, "\x7f", `\x17`, "\x17", `\xcc\x81`, "\xcc\x81", `\e`, "\x1b").Replace(rest))
+			master.WriteString(typed(rest))
 		case "touch":
 			ts.Check(os.WriteFile(strings.ReplaceAll(rest, "$CLAWSH_HOME", ts.Getenv("CLAWSH_HOME")), nil, 0o600))
 		case "hangup":
@@ -68,6 +73,11 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 	if (err != nil) != neg || errors.Is(err, errStuck) {
 		ts.Fatalf("%v on the terminal: %v", args[1:], err)
 	}
+}
+
+// typed is what a step types.
+func typed(text string) string {
+	return strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\x03`, "\x03", `\x04`, "\x04", `\x7f`, "\x7f", `\x17`, "\x17", `\xcc\x81`, "\xcc\x81", `\e`, "\x1b").Replace(text)
 }
 
 func waitFor20(cmd *exec.Cmd) error {

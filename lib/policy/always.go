@@ -28,7 +28,7 @@ func (p *Policy) Always(c Call, v Verdict) (r config.Rule, words string, ok bool
 		}
 		when = fmt.Sprintf(`(.args | del(.timeout_s)) == {command: %s}`, jqText(*a.Command))
 		other = `{"command":` + jqText(*a.Command+" x") + `}`
-		words = "exactly this command, with any timeout_s"
+		words = "exactly this command, with any timeout_s and whatever is then in the files that it reads or runs"
 	case "file_write", "file_edit":
 		var a struct {
 			Path *string `json:"path"`

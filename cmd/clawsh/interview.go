@@ -137,11 +137,9 @@ func (i *interview) takeKind(_ context.Context, answer string) error {
 // takeURL tries the server at once. One that cannot be reached now may be wanted all the same.
 func (i *interview) takeURL(ctx context.Context, answer string) error {
 	i.baseURL = answer
-	open := *i.onboardOptions
-	if !i.call.Changed("api-key-env") {
-		open.keyEnv = "-" // nobody has said that this server may have a key
-	}
-	i.seen = open.look(ctx, i.call, i.paths)
+	i.seen = i.open(ctx)
+	i.below(ctx)
+	answer = i.baseURL
 	e := i.seen.err
 	switch {
 	case e == nil:
@@ -168,6 +166,30 @@ func (i *interview) takeURL(ctx context.Context, answer string) error {
 		return again{"Then another one.", ""}
 	}
 	return nil
+}
+
+// open asks the server for its models without a key that nobody has said it may have.
+func (i *interview) open(ctx context.Context) probe {
+	o := *i.onboardOptions
+	if !i.call.Changed("api-key-env") {
+		o.keyEnv = "-"
+	}
+	return o.look(ctx, i.call, i.paths)
+}
+
+// below looks for the API under /v1 where an address leads to something else, and takes it if it is there.
+func (i *interview) below(ctx context.Context) {
+	given, u := i.baseURL, strings.TrimRight(i.baseURL, "/")
+	if i.seen.err == nil || !i.seen.reached || i.seen.wantsKey || strings.HasSuffix(u, "/v1") || strings.Contains(u, "?") {
+		return
+	}
+	i.baseURL = u + "/v1"
+	if seen := i.open(ctx); seen.err == nil || seen.wantsKey {
+		i.seen = seen
+		i.tell("It answers at %s: that is the address from now on.", i.baseURL)
+		return
+	}
+	i.baseURL = given
 }
 
 // takeKey looks whether the variable is set, and whether the server likes what is in it.
@@ -213,6 +235,9 @@ func (i *interview) offer() (text, preset string) {
 func (i *interview) takeModel(_ context.Context, answer string) error {
 	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= min(len(i.seen.models), maxOffered) {
 		answer = i.seen.models[n-1].ID
+	}
+	if strings.Contains(answer, "://") {
+		return again{"That is a URL, not the name of a model.", ""}
 	}
 	if len(i.seen.models) > 0 && !i.seen.has(answer) && i.model != answer {
 		i.model = answer

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -106,6 +107,8 @@ func (o *onboardOptions) check(c *command.Call) error {
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--way and --autonomy exclude each other")
 	case c.Changed("way") && len(waySettings(o.way)) == 0:
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--way %s: want strict, middle or full", terminal.Escape(o.way))
+	case strings.Contains(o.model, "://"):
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--model %s: want the name of a model, not a URL", terminal.Escape(o.model))
 	case c.Changed("where") && o.where != "here" && o.where != "fixed":
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--where %s: want here or fixed", terminal.Escape(o.where))
 	}

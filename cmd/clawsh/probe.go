@@ -63,7 +63,8 @@ func (o *onboardOptions) look(ctx context.Context, c *command.Call, p config.Pat
 		r.reached = true
 	case e.Code == "provider.auth":
 		r.reached, r.wantsKey = true, true
-	case e.Code == "provider.bad_request", e.Code == "provider.not_found", e.Code == "provider.rate_limit", e.Code == "provider.quota":
+	case e.Code == "provider.bad_request", e.Code == "provider.bad_response",
+		e.Code == "provider.not_found", e.Code == "provider.rate_limit", e.Code == "provider.quota":
 		r.reached = true
 	}
 	return r

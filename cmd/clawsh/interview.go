@@ -40,30 +40,34 @@ type question struct {
 
 // run asks everything.
 func (i *interview) run(ctx context.Context) error {
-	if err := i.ask(ctx, question{"kind", "Provider: a server of models, or the mock (openai-compatible, mock)", "openai-compatible", i.takeKind}); err != nil {
+	d := presets(i.present)
+	if err := i.ask(ctx, question{"kind", "Provider: a server of models, or the mock (openai-compatible, mock)", d.kind, i.takeKind}); err != nil {
 		return err
 	}
 	if i.kind == "openai-compatible" {
-		if err := i.server(ctx); err != nil {
+		if err := i.server(ctx, d); err != nil {
 			return err
 		}
 	}
 	if !i.call.Changed("way") && !i.call.Changed("autonomy") {
-		if err := i.ask(ctx, question{"way", ways + "Way (strict, middle, full)", "middle", i.takeWay}); err != nil {
+		if err := i.ask(ctx, question{"way", ways + "Way (strict, middle, full)", d.way, i.takeWay}); err != nil {
 			return err
 		}
 	}
-	return i.ask(ctx, question{"where", wheres + "Where (here, fixed)", "here", i.takeWhere})
+	return i.ask(ctx, question{"where", wheres + "Where (here, fixed)", d.where, i.takeWhere})
 }
 
 // server asks for a server, its key and its model.
-func (i *interview) server(ctx context.Context) error {
-	if err := i.ask(ctx, question{"base-url", "Base URL of the server", "http://localhost:1234/v1", i.takeURL}); err != nil {
+func (i *interview) server(ctx context.Context, d defaults) error {
+	if err := i.ask(ctx, question{"base-url", "Base URL of the server", d.baseURL, i.takeURL}); err != nil {
 		return err
 	}
 	preset := "-"
 	if i.seen.wantsKey || !i.seen.reached {
 		preset = "OPENAI_API_KEY"
+	}
+	if d.keyEnv != "" && !i.moved() {
+		preset = d.keyEnv
 	}
 	if err := i.ask(ctx, question{"api-key-env", "Environment variable with the API key (- for none)", preset, i.takeKey}); err != nil {
 		return err
@@ -72,6 +76,9 @@ func (i *interview) server(ctx context.Context) error {
 		i.seen = i.look(ctx, i.call, i.paths)
 	}
 	text, preset := i.offer()
+	if d.model != "" && !i.moved() && (len(i.seen.models) == 0 || i.seen.has(d.model)) {
+		preset = d.model
+	}
 	return i.ask(ctx, question{"model", text, preset, i.takeModel})
 }
 

@@ -45,7 +45,7 @@ func sentence(r slog.Record) string {
 		wait, _ := attrs["wait_ms"].Any().(int64)
 		return fmt.Sprintf("no answer from %s (%s): trying again in %.1f s", attrs["provider"], why, float64(wait)/1000)
 	case "provider_fallback":
-		return fmt.Sprintf("no answer from %s (%s): asking %s", attrs["from"], attrs["code"], attrs["to"])
+		return fmt.Sprintf("fallback: no answer from %s (%s), asking %s", attrs["from"], attrs["code"], attrs["to"])
 	}
 	text := r.Message
 	if len(rest) > 0 {

@@ -18,7 +18,7 @@ func TestSpoken(t *testing.T) {
 			"prog: warning: no answer from local (provider.unreachable): trying again in 0.5 s\n"},
 		{"provider retry", []any{"event", "provider_retry", "provider", "local", "attempt", 1, "code", "c", "status", 503, "wait_ms", int64(2000)},
 			"prog: warning: no answer from local (c, status 503): trying again in 2.0 s\n"},
-		{"provider fallback", []any{"event", "provider_fallback", "from", "one", "to", "two", "code", "c"}, "prog: warning: no answer from one (c): asking two\n"},
+		{"provider fallback", []any{"event", "provider_fallback", "from", "one", "to", "two", "code", "c"}, "prog: warning: fallback: no answer from one (c), asking two\n"},
 		{"result not kept", []any{"event", "result_not_kept", "call_id", "call-1", "error", "a\nb\x1b[2J"}, "prog: warning: result not kept (call_id call-1): a\\nb\\x1b[2J\n"},
 	} {
 		var out bytes.Buffer

@@ -151,7 +151,7 @@ func (s *search) wanted(at string) bool {
 func (s *search) done() bool {
 	switch {
 	case s.stopped != "" && !strings.HasPrefix(s.stopped, "directories"):
-	case s.ctx.Err() != nil:
+	case s.ctx.Err() != nil && !errors.As(context.Cause(s.ctx), new(timeoutError)):
 		s.stopped = "cancelled"
 	case s.matches >= s.most:
 		s.stopped = fmt.Sprintf("stopped at %d matches: narrow pattern, path or glob, or raise limit (at most %d)", s.matches, maxMatches)
@@ -161,7 +161,7 @@ func (s *search) done() bool {
 		s.stopped = fmt.Sprintf("stopped after %d files: name a path", s.files)
 	case s.bytes >= maxSearchBytes:
 		s.stopped = fmt.Sprintf("stopped after %d MiB: name a path", s.bytes>>20)
-	case time.Now().After(s.until):
+	case s.ctx.Err() != nil, time.Now().After(s.until):
 		s.stopped = fmt.Sprintf("stopped for time after %d files: name a path", s.files)
 	default:
 		return false

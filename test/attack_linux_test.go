@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"clawsh/test/need"
 )
 
 // gaps are what engines do not promise, and say so (claw-exec sandbox): a gap that is none any more is a failure, too.
@@ -26,6 +28,14 @@ func TestAttack(t *testing.T) {
 			t.Run(engine+"/uid"+strconv.Itoa(uid), func(t *testing.T) { attack(t, engine, uid) })
 		}
 	}
+}
+
+// wanting is what lacks where an engine cannot be set up: bubblewrap does not bound the processes of root, and says so.
+func wanting(engine string, uid int) string {
+	if engine == "bubblewrap" && uid == 0 {
+		return need.RootTasks
+	}
+	return engine
 }
 
 func uids() []int {
@@ -99,7 +109,7 @@ func attack(t *testing.T, engine string, uid int) {
 		"ATTACK_HIDDEN=" + strings.Join(secrets, ":"), "ATTACK_TMP=" + dir + "/tmpfile", "ATTACK_PID=" + strconv.Itoa(sentinel.Process.Pid), "PATH=/usr/bin:/bin"}
 	out, code := confined(t, launcher, engine, w, env, uid, program)
 	if code == 71 {
-		t.Skipf("%s cannot be set up here: %s", engine, out)
+		need.Skip(t, wanting(engine, uid), "%s cannot be set up here: %s", engine, out)
 	}
 	if code != 0 || !strings.Contains(out, "tried ") {
 		t.Fatalf("exit code %d: %s", code, out)
@@ -180,7 +190,7 @@ func TestHogs(t *testing.T) {
 	launcher := filepath.Join(bin, "claw-exec")
 	out, code := confined(t, launcher, "auto", dir+"/w", []string{"CLAWSH_ATTACK=1"}, os.Getuid(), dir+"/bin/attack", "memory-shared")
 	if code == 71 {
-		t.Skipf("no sandbox can be set up here: %s", out)
+		need.Skip(t, need.Sandbox, "no sandbox can be set up here: %s", out)
 	}
 	if code == 0 || code == 3 || !strings.Contains(out, "memory") {
 		t.Errorf("shared memory: exit code %d: %s", code, out)
@@ -207,7 +217,7 @@ func TestMaskedProcRefuses(t *testing.T) {
 		if err != nil && exit != nil && exit.ExitCode() != 1 && exit.ExitCode() != 99 {
 			t.Errorf("%v: %s", err, out)
 		}
-		t.Skipf("a masked /proc cannot be made here: %v: %s", err, out)
+		need.Skip(t, need.Namespaces, "a masked /proc cannot be made here: %v: %s", err, out)
 	}
 	if !strings.Contains(string(out), "masked") || size(dir+"/w/canary") != 0 {
 		t.Errorf("%s", out)

@@ -19,6 +19,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
+	"clawsh/test/need"
 )
 
 // The kills of one run: enough to hit every stage in every run, and with CLAWSH_SOAK set enough to hit every step.
@@ -37,7 +38,7 @@ func TestCrash(t *testing.T) {
 	if os.Getenv("CLAWSH_SOAK") != "" {
 		want = crashKillsSoak
 	} else if testing.Short() {
-		t.Skip("short")
+		need.Asked(t, "-short")
 	}
 	c := newCrash(t)
 	start := time.Now()

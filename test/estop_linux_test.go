@@ -11,9 +11,7 @@ import (
 
 // The emergency stop ends a running command within a second, with all that it started and hid, and lets nothing new start.
 func TestEstopEndsWhatRuns(t *testing.T) {
-	if !sandboxWorks() {
-		t.Skip("no sandbox can be set up on this host")
-	}
+	needSandbox(t)
 	home := t.TempDir()
 	env := []string{"HOME=" + home, "CLAWSH_HOME=" + home + "/.clawsh", "PATH=" + os.Getenv("PATH")}
 	run := func(args ...string) *exec.Cmd {

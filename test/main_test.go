@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"clawsh/lib/config"
+	"clawsh/test/need"
 )
 
 // bin is the directory with the binaries under test.
@@ -25,6 +26,10 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
+	if err := need.Check(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	dir, err := os.MkdirTemp("", "clawsh-bin-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -55,7 +60,7 @@ func TestScripts(t *testing.T) {
 		}
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			testscript.Run(t, testscript.Params{Dir: dir, Setup: setup, RequireExplicitExec: true, RequireUniqueNames: true,
-				UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "", Cmds: commands, Condition: condition})
+				UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "", Cmds: commands, Condition: required})
 		})
 	}
 }
@@ -88,6 +93,22 @@ func condition(cond string) (bool, error) {
 	}
 	_, err := exec.LookPath(cond)
 	return err == nil, nil
+}
+
+// required is condition, but a lack of what CLAWSH_REQUIRE names is an error: a script must not be skipped for want of it.
+func required(cond string) (bool, error) {
+	ok, err := condition(cond)
+	if err == nil && !ok && need.Required(cond) {
+		return false, fmt.Errorf("%s requires %s, which is lacking here", need.Variable, cond)
+	}
+	return ok, err
+}
+
+func needSandbox(t testing.TB) {
+	t.Helper()
+	if !sandboxWorks() {
+		need.Skip(t, need.Sandbox, "no sandbox can be set up on this host")
+	}
 }
 
 // sandboxWorks tells whether programs can be confined here at all: scripts about what runs in the sandbox skip, and say so, where

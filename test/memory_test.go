@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"clawsh/lib/record"
+	"clawsh/test/need"
 )
 
 // memProcess is a claw-mem that is fed numbered messages.
@@ -165,7 +166,7 @@ claw-mem export >exported
 
 func TestFullDiskLosesNothing(t *testing.T) {
 	if err := exec.Command("unshare", "-rm", "true").Run(); err != nil {
-		t.Skip("no namespaces for a small disk of our own: ", err)
+		need.Skip(t, need.Namespaces, "a small disk of our own cannot be made: %v", err)
 	}
 	dir := t.TempDir()
 	h := &home{dir: dir, env: []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + dir}}

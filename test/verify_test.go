@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"clawsh/test/need"
 )
 
 // independent runs testdata/verify/verify.sh, which shares nothing with our code.
@@ -59,11 +61,7 @@ func (h *home) must(t *testing.T, args ...string) string {
 // rotated, with keys that were replaced; and what somebody changed is found by both.
 func TestIndependentVerification(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"bash", "jq", "openssl", "sha256sum"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed", tool)
-		}
-	}
+	need.Program(t, "bash", "jq", "openssl", "sha256sum")
 	h := newHome(t)
 	dir := strings.TrimPrefix(h.env[1], "CLAWSH_HOME=")
 	log, side, keys := dir+"/tool_receipts.log", dir+"/tool_receipts.log.d", dir+"/keys/receipt"

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"clawsh/test/need"
 )
 
 const variable = "CLAWSH_CONFINE_BENCH"
@@ -41,7 +43,7 @@ func BenchmarkSelf(b *testing.B) {
 		cmd.Env = []string{variable + "=" + dir}
 		out, err := cmd.Output()
 		if err != nil {
-			b.Skipf("a process cannot confine itself here (a build with cgo cannot): %s", out)
+			need.Skip(b, need.Confined, "a process cannot confine itself here (a build with cgo cannot): %s", out)
 		}
 		us, _ := strconv.ParseFloat(strings.Fields(string(out))[0], 64)
 		all = append(all, us)

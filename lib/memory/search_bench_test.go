@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"clawsh/lib/record"
+	"clawsh/test/need"
 )
 
 // benchTurns is the size of the store that searches are measured in: CLAWSH_BENCH_TURNS turns of one entry.
@@ -111,7 +112,7 @@ func searchCases(v *vocabulary) []searchCase {
 // by bm25; of parts of words too, where whole ones do not make 20. Both are open already and have answered once. With the binaries in CLAWSH_BIN it does the same for new processes.
 func BenchmarkSearch(b *testing.B) {
 	if testing.Short() {
-		b.Skip("builds a store of 100,000 entries")
+		need.Asked(b, "builds a store of 100,000 entries")
 	}
 	n := benchTurns(b)
 	s, v := fillBench(b, n)

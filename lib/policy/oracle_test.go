@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"clawsh/test/need"
 )
 
 // Pieces that scripts are put together from, so that most of them say something.
@@ -25,7 +27,7 @@ func assemble(pieces []string, seed []byte) string {
 // a script that was taken for mere editing.
 func FuzzSed(f *testing.F) {
 	if out, _ := exec.Command("sed", "--sandbox", "e", "/dev/null").CombinedOutput(); !strings.Contains(string(out), "sandbox mode") {
-		f.Skip("there is no GNU sed with --sandbox")
+		need.Skip(f, "sed", "there is no GNU sed with --sandbox")
 	}
 	for i := range byte(60) {
 		f.Add([]byte{i, i * 7, 24, i * 3, 9, 4, i + 11, 1, i * 5})
@@ -46,7 +48,7 @@ func FuzzSed(f *testing.F) {
 // FuzzAwk is the same for awk, with gawk as the judge.
 func FuzzAwk(f *testing.F) {
 	if out, _ := exec.Command("gawk", "--sandbox", "BEGIN{system(1)}").CombinedOutput(); !strings.Contains(string(out), "sandbox mode") {
-		f.Skip("there is no gawk")
+		need.Skip(f, "gawk", "there is no gawk with --sandbox")
 	}
 	for i := range byte(60) {
 		f.Add([]byte{15, i % 2, 5, 7 + i%4, i, 5, 16})

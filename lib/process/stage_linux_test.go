@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"clawsh/test/need"
 )
 
 func TestStage(t *testing.T) {
@@ -50,9 +52,7 @@ func TestStage(t *testing.T) {
 }
 
 func TestStopIsGentleFirst(t *testing.T) {
-	if _, err := os.Stat("/bin/bash"); err != nil {
-		t.Skip("no bash")
-	}
+	need.Program(t, "bash")
 	for _, c := range []struct {
 		script string
 		grace  time.Duration

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"clawsh/test/need"
 )
 
 // TestMain lets the test binary be a process with a small disk of its own.
@@ -50,7 +52,7 @@ func TestFullDisk(t *testing.T) {
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
 			if err != nil && !errors.As(err, &exit) || bytes.Contains(out, []byte(noMount)) {
-				t.Skipf("this system lets nobody make a file system of one's own: %v %s", err, out)
+				need.Skip(t, need.Namespaces, "this system lets nobody make a file system of one's own: %v %s", err, out)
 			}
 			if err != nil {
 				t.Fatalf("%v: %s", err, out)

@@ -14,6 +14,7 @@ import (
 
 	"clawsh/lib/config"
 	"clawsh/lib/process"
+	"clawsh/test/need"
 )
 
 // box is a place and how to run a script in it by an engine.
@@ -34,7 +35,7 @@ func eachEngine(t *testing.T, test func(b *box)) {
 			}
 			b := &box{t: t, e: engines()[name], place: Place{Workspace: dir}, limits: testLimits()}
 			if _, err := b.e.run(t.Context(), b.place, b.limits, Program{Argv: []string{truth()}, Dir: dir}, Streams{}); err != nil {
-				t.Skipf("%s cannot be set up here: %v", name, err)
+				need.Skip(t, name, "%s cannot be set up here: %v", name, err)
 			}
 			test(b)
 		})
@@ -185,7 +186,7 @@ func TestCancelKillsEverything(t *testing.T) {
 func TestForkBombIsBounded(t *testing.T) {
 	eachEngine(t, func(b *box) {
 		if b.e.report().lacks(All).Guarantees[Tasks] == "" {
-			b.t.Skip("the kernel does not bound root's processes for this engine, which says so")
+			need.Skip(b.t, need.RootTasks, "the kernel does not bound root's processes for this engine, which says so")
 		}
 		ctx, cancel := context.WithTimeout(b.t.Context(), 3*time.Second)
 		defer cancel()

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/bpf"
+
+	"clawsh/test/need"
 )
 
 // run runs a filter in a virtual machine that reads words in network order.
@@ -12,7 +14,7 @@ func run(t *testing.T, f Filter, arch, number uint32, args ...uint64) Action {
 	t.Helper()
 	p, err := f.Assemble()
 	if err != nil {
-		t.Skip(err)
+		need.Skip(t, need.Seccomp, "%v", err)
 	}
 	code, ok := bpf.Disassemble(p)
 	if !ok {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"clawsh/test/need"
 )
 
 // TestMain asks questions in a child of its own, which has a pseudo-terminal, or none, as its controlling terminal.
@@ -54,7 +56,7 @@ func newPTY(t *testing.T) *pty {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("no pseudo-terminal: %v", err)
+		need.Skip(t, need.Terminal, "no pseudo-terminal: %v", err)
 	}
 	t.Cleanup(func() { master.Close() })
 	master.SetDeadline(time.Now().Add(15 * time.Second))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"clawsh/lib/process"
+	"clawsh/test/need"
 )
 
 // alive tells whether a process runs; zombies do not.
@@ -100,9 +100,7 @@ func TestShellLeavesNothingBehind(t *testing.T) {
 
 // TestShellExclusiveKillsDaemons runs in a process of its own: Exclusive is a promise about the whole process.
 func TestShellExclusiveKillsDaemons(t *testing.T) {
-	if _, err := exec.LookPath("setsid"); err != nil {
-		t.Skip("no setsid")
-	}
+	need.Program(t, "setsid")
 	if !inChild(t) {
 		return
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"clawsh/test/need"
 )
 
 // BenchmarkAgainstBase times turns against those of another revision, CLAWSH_BASE, which is built in a worktree of its own: one of
@@ -23,7 +25,7 @@ import (
 func BenchmarkAgainstBase(b *testing.B) {
 	rev := os.Getenv("CLAWSH_BASE")
 	if rev == "" {
-		b.Skip("CLAWSH_BASE names no revision to compare with")
+		need.Asked(b, "CLAWSH_BASE names no revision to compare with")
 	}
 	now := newPlace(b)
 	base := newPlaceOf(b, buildRevision(b, rev))

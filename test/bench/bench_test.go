@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"clawsh/test/need"
 )
 
 // place is where the benchmarks run: the binaries, a home, the environment.
@@ -27,7 +29,7 @@ func newPlace(b *testing.B) *place {
 	b.Helper()
 	bin := os.Getenv("CLAWSH_BIN")
 	if bin == "" {
-		b.Skip("CLAWSH_BIN names no directory with the binaries; make bench does")
+		need.Asked(b, "CLAWSH_BIN names no directory with the binaries; make bench does")
 	}
 	return newPlaceOf(b, bin)
 }

@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"clawsh/test/need"
 )
 
 // BenchmarkInserts passes records through claw-mem, each acknowledged when it is durable, beside the sqlite3 command that commits the
 // same texts into a plain table under the same pragmas, one a transaction.
 func BenchmarkInserts(b *testing.B) {
-	if _, err := exec.LookPath("sqlite3"); err != nil {
-		b.Skip("no sqlite3 command to compare with")
-	}
+	need.Program(b, "sqlite3")
 	p := newPlace(b)
 	const records = 500
 	round := 0

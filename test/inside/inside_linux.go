@@ -22,6 +22,7 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/confine"
+	"clawsh/test/need"
 )
 
 // variable tells a process of the test that it is the one to try.
@@ -319,7 +320,7 @@ func run(t *testing.T) []string {
 		t.Fatalf("the process could not confine itself: %v\n%s", err, out)
 	}
 	if strings.Contains(string(out), "lacking:") {
-		t.Skipf("not everything can be enforced here: %s", out)
+		need.Skip(t, need.Confined, "not everything can be enforced here: %s", out)
 	}
 	var got []string
 	for line := range strings.Lines(string(out)) {

@@ -100,6 +100,8 @@ func (v *verifier) concludeHead() {
 		number, reason = r.Count+1, fmt.Sprintf("it is missing: the head counts %d receipts", v.head.count)
 	case v.headHash != v.head.hash:
 		number, reason = v.head.count, "it is not the receipt that the head names"
+	case v.head.size != noSize && v.head.size != v.headSize:
+		reason = fmt.Sprintf("the head says that the first %d receipts take %d bytes, and they take %d", v.head.count, v.head.size, v.headSize)
 	case v.head.count < r.Count && v.trust.Keys == nil:
 		number, reason = v.head.count+1, "the head does not count it, and there is no key to check its mac with"
 	case v.head.count < r.Count:

@@ -14,11 +14,16 @@ import (
 	"clawsh/lib/durable"
 )
 
-// head says how many receipts there are, and the hash of the last: Genesis if there is none.
+// head says how many receipts there are, the hash of the last (Genesis if there is none), and how many bytes they take with their
+// newlines. An older version wrote no size.
 type head struct {
 	count int
 	hash  string
+	size  int64
 }
+
+// noSize is the size of a head that names none.
+const noSize = -1
 
 // sideDir is the directory beside a log: its head, and older parts of it.
 func sideDir(log string) string { return log + ".d" }
@@ -52,20 +57,32 @@ func readHead(log string) ([]byte, error) {
 
 // text is what is signed. Its first line is no log's origin, so that a head is never taken for a checkpoint.
 func (h head) text(origin string) string {
-	return fmt.Sprintf("%s/head\n%d\n%s\n", origin, h.count, h.hash)
+	return fmt.Sprintf("%s/head\n%d\n%s\n%d\n", origin, h.count, h.hash, h.size)
 }
 
 // parseHead reads the text of a head.
 func parseHead(text, origin string) (h head, err error) {
-	lines := strings.Split(text, "\n")
-	if len(lines) != 4 || lines[0] != origin+"/head" || lines[3] != "" {
+	lines, ended := strings.CutSuffix(text, "\n")
+	f := strings.Split(lines, "\n")
+	if !ended || len(f) < 3 || len(f) > 4 || f[0] != origin+"/head" {
 		return h, errors.New("it is not the head of this log")
 	}
-	h.hash = lines[2]
-	if h.count, err = strconv.Atoi(lines[1]); err != nil || h.count < 0 || strconv.Itoa(h.count) != lines[1] || !isHash([]byte(h.hash)) {
+	count, ok := natural(f[1])
+	if h = (head{int(count), f[2], noSize}); !ok || !isHash([]byte(h.hash)) {
 		return h, errors.New("its count or hash makes no sense")
 	}
+	if len(f) == 4 {
+		if h.size, ok = natural(f[3]); !ok {
+			return h, errors.New("its size makes no sense")
+		}
+	}
 	return h, nil
+}
+
+// natural reads a number that is not negative, in its one spelling.
+func natural(text string) (int64, bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
 }
 
 // openHead checks the signature of a head, which must be by a key that is not retired.

@@ -120,7 +120,7 @@ func createKeys(dir, log string) error {
 	if err := os.MkdirAll(sideDir(log), 0o700); err != nil {
 		return err
 	}
-	if err := replaceHead(log, k, head{count: rep.Count, hash: rep.LastHash}); err != nil {
+	if err := replaceHead(log, k, head{rep.Count, rep.LastHash, rep.bytes}); err != nil {
 		return err
 	}
 	if err := k.savePublic(dir); err != nil {

@@ -31,14 +31,15 @@ type Options struct {
 //	unlock, sync         a receipt that the head does not count: the next append counts it
 //	lock, write head     the whole
 type Log struct {
-	path string
-	o    Options
-	log  *durable.Log
-	keys *Keys
-	seen os.FileInfo // of the file of keys
-	now  head        // after our last append, or as found
-	end  int64       // where the receipt that now names ends in the log, if we appended it; else 0
-	sign chan signed // the head of our last append, while it is synced; nil if nothing signs it
+	path  string
+	o     Options
+	log   *durable.Log
+	keys  *Keys
+	seen  os.FileInfo // of the file of keys
+	now   head        // after our last append, or as found
+	end   int64       // where the receipt that now names ends in the log, if we appended it; else 0
+	wrote []byte      // the head that we wrote last; nil for none
+	sign  chan signed // the head of our last append, while it is synced; nil if nothing signs it
 }
 
 // OpenLog opens the log at path, and creates it (0600) if it is missing. There must be keys.
@@ -128,7 +129,7 @@ func (l *Log) next(e *durable.End, r *Receipt) ([]byte, error) {
 			return nil, err
 		}
 	}
-	l.now, l.end, l.sign = head{l.now.count + 1, r.ReceiptHash}, e.Size+int64(len(raw))+1, nil
+	l.now, l.end, l.sign = head{l.now.count + 1, r.ReceiptHash, l.now.size + int64(len(raw)) + 1}, e.Size+int64(len(raw))+1, nil
 	if e.Torn {
 		l.end++ // the newline that is written before it
 	}
@@ -170,7 +171,11 @@ func (l *Log) rotate(e *durable.End) error {
 func (l *Log) writeHead() error {
 	return l.log.Locked(func(e *durable.End) error {
 		if !e.Ours {
-			if h, ok := l.unverifiedHead(); ok && h.count >= l.now.count {
+			raw, err := readHead(l.path)
+			if err != nil {
+				return err
+			}
+			if h, ok := l.unverified(raw); ok && h.count >= l.now.count {
 				return nil // if nobody with the key wrote it, who comes next finds that
 			}
 		}
@@ -187,16 +192,13 @@ func (l *Log) writeHead() error {
 		if s.err != nil {
 			return s.err
 		}
+		l.wrote = s.note
 		return writeHead(l.path, s.note)
 	})
 }
 
-// unverifiedHead is what the head says, whoever wrote it.
-func (l *Log) unverifiedHead() (head, bool) {
-	raw, err := readHead(l.path)
-	if err != nil {
-		return head{}, false
-	}
+// unverified is what a head says, whoever wrote it.
+func (l *Log) unverified(raw []byte) (head, bool) {
 	text, _, _ := bytes.Cut(raw, []byte("\n\n"))
 	h, err := parseHead(string(text)+"\n", l.keys.Origin)
 	return h, err == nil
@@ -239,7 +241,7 @@ func Accept(path string, o Options, loss Loss) (Report, error) {
 				return err
 			}
 		}
-		return replaceHead(path, l.keys, head{rep.Count, rep.LastHash})
+		return replaceHead(path, l.keys, head{rep.Count, rep.LastHash, rep.bytes})
 	})
 	return rep, err
 }

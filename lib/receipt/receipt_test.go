@@ -192,7 +192,7 @@ func TestTornByCrash(t *testing.T) {
 	three := len(whole) - len(lines[3]) - 1
 	for _, left := range []int{1, 20, len(lines[3]) - 1, len(lines[3]), len(lines[3]) + 1} {
 		os.WriteFile(path, whole[:three+left], 0o600)
-		if err := replaceHead(path, k, head{3, third.ReceiptHash}); err != nil {
+		if err := replaceHead(path, k, head{3, third.ReceiptHash, int64(three)}); err != nil {
 			t.Fatal(err)
 		}
 		want := 3 + left/len(lines[3])

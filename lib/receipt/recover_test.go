@@ -205,6 +205,7 @@ func TestRecoverTellsOfALineThatSaysNothing(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), uuid(2)) || len(r.Written) != 2 {
 		t.Errorf("wrote %d, %v", len(r.Written), err)
 	}
+	mustAppend(t, l, 30)
 	put(t, c.path, bytes.Replace(read(t, c.path), []byte(`"risk":"low"`), []byte(`"risk":"LOW"`), 1)) // who looks at all finds this
 	if _, err := openLog(t, c.path, c.o).Recover(c.opts); err == nil || !strings.Contains(err.Error(), uuid(2)) || errors.Is(err, ErrTampered) {
 		t.Error(err)

@@ -11,25 +11,40 @@ import (
 	"clawsh/lib/durable"
 )
 
-// settle brings the log into the state that an append ends in, and finds its end. After our own append nothing is to do.
+// window is how much of the end of the log is checked, as a chain and by its macs, before a receipt is appended: several receipts,
+// however long.
+const window = 8 << 10
+
+// near is how far behind a head may be to be brought up to date without a look at the whole log.
+const near = 32 << 10
+
+// settle brings the log into the state that an append ends in, and finds its end. After our own append nothing is to do, if the
+// head is the one that we wrote.
+//
+// It is bounded work: the head says, signed, how many bytes so many receipts take, and which is the last. A log that is longer,
+// shorter or another one at its end is looked at as a whole, and not continued if Verify finds fault with it. A change that keeps
+// the size of a log, further from its end than window, is for Verify alone to find.
 func (l *Log) settle(e *durable.End) error {
 	if err := l.loadKeys(); err != nil {
 		return err
 	}
-	if e.Ours {
+	raw, err := readHead(l.path)
+	if err != nil {
+		return err
+	}
+	if e.Ours && l.wrote != nil && bytes.Equal(raw, l.wrote) {
 		return nil
 	}
 	if err := l.endRotation(e); err != nil {
 		return err
 	}
-	if l.resume(e) {
+	if l.resume(e, raw) {
 		return nil
 	}
-	last, err := l.lastLine(e)
-	if err != nil {
+	if err := l.mend(e); err != nil {
 		return err
 	}
-	return l.agree(e, last)
+	return l.agree(e, raw)
 }
 
 // endRotation cuts a log that was copied to a part by a process that died before it cut it.
@@ -45,42 +60,27 @@ func (l *Log) endRotation(e *durable.End) error {
 	return e.Cut(0)
 }
 
-// lastLine is the last receipt's line: in the log or, if that is empty, in the last part. What is left of one that was being
-// written is moved away.
-func (l *Log) lastLine(e *durable.End) ([]byte, error) {
-	if e.Torn {
-		tail, from, err := l.tail(e)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := Parse(tail); err == nil {
-			return tail, nil // whole but for its newline, which is written before the next
-		}
-		if !torn(tail) {
-			return nil, fmt.Errorf("%w: its last line is no receipt, nor the beginning of one: run claw-receipt verify", ErrTampered)
-		}
-		aside := filepath.Join(sideDir(l.path), "torn-"+time.Now().UTC().Format("20060102T150405.000000000Z"))
-		if err := durable.Replace(aside, tail, 0o600); err != nil {
-			return nil, err
-		}
-		if err := e.Cut(from); err != nil {
-			return nil, err
-		}
+// mend moves away what is left of a receipt that was being written. One that is whole but for its newline stays: that is written
+// before the next.
+func (l *Log) mend(e *durable.End) error {
+	if !e.Torn {
+		return nil
 	}
-	if e.Size > 0 {
-		last, err := e.Last()
-		return bytes.Clone(last), err
-	}
-	parts, err := countParts(l.path)
-	if err != nil || parts == 0 {
-		return nil, err
-	}
-	f, err := openPart(partPath(l.path, parts-1))
+	tail, from, err := l.tail(e)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer f.Close()
-	return lastOf(f)
+	if _, err := Parse(tail); err == nil {
+		return nil
+	}
+	if !torn(tail) {
+		return fmt.Errorf("%w: its last line is no receipt, nor the beginning of one: run claw-receipt verify", ErrTampered)
+	}
+	aside := filepath.Join(sideDir(l.path), "torn-"+time.Now().UTC().Format("20060102T150405.000000000Z"))
+	if err := durable.Replace(aside, tail, 0o600); err != nil {
+		return err
+	}
+	return e.Cut(from)
 }
 
 // tail is what stands behind the last newline, and where it begins. Of zeros, which may be many, it is the first; of what is longer
@@ -114,30 +114,8 @@ func (l *Log) tail(e *durable.End) ([]byte, int64, error) {
 	}
 }
 
-// lastOf is the last line of a file of whole lines.
-func lastOf(f *os.File) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	n := min(info.Size(), 2*maxLineBytes)
-	buf := make([]byte, n)
-	if _, err := f.ReadAt(buf, info.Size()-n); err != nil && err != io.EOF {
-		return nil, err
-	}
-	buf, ended := bytes.CutSuffix(buf, []byte{'\n'})
-	if !ended {
-		return nil, fmt.Errorf("%w: %s does not end with a whole line: run claw-receipt verify", ErrTampered, f.Name())
-	}
-	return buf[bytes.LastIndexByte(buf, '\n')+1:], nil
-}
-
-// agree holds the end of the log against the head, and counts the receipts behind it.
-func (l *Log) agree(e *durable.End, last []byte) error {
-	raw, err := readHead(l.path)
-	if err != nil {
-		return err
-	}
+// agree compares the end of the log with the head, and counts the receipts after it.
+func (l *Log) agree(e *durable.End, raw []byte) error {
 	if raw == nil {
 		return fmt.Errorf("%w: it has no head, so its end may be missing: run claw-receipt verify, and claw-receipt keys --accept if all is well", ErrTampered)
 	}
@@ -145,17 +123,9 @@ func (l *Log) agree(e *durable.End, last []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: the head is not good: %w", ErrTampered, err)
 	}
-	if last == nil && h.count == 0 {
-		l.now = h
-		return nil
-	}
-	if r, err := Parse(last); err == nil && r.ReceiptHash == h.hash {
-		l.now = h
-		return nil
-	}
-	if now, ok := l.follow(e, h); ok {
+	if now, ok, err := l.follow(e, h); ok || err != nil {
 		l.now = now
-		return nil
+		return err
 	}
 	src, err := open(l.path, false)
 	if err != nil {
@@ -169,48 +139,122 @@ func (l *Log) agree(e *durable.End, last []byte) error {
 	if !rep.Valid {
 		return fmt.Errorf("%w: receipt %d: %s: run claw-receipt verify", ErrTampered, rep.FirstBad, rep.Reason)
 	}
-	l.now = head{rep.Count, rep.LastHash}
-	return nil
+	l.now = head{rep.Count, rep.LastHash, rep.bytes}
+	before, _, err := partsSize(l.path)
+	if more := before + e.Size - rep.bytes; err == nil && more != 0 && !(e.Torn && more == -1) {
+		err = fmt.Errorf("%w: an older part of it has %d bytes after its last receipt: run claw-receipt verify", ErrTampered, more)
+	}
+	return err
 }
 
-// follow goes from the receipt that the head names to the last, if it is near: other processes append, and their heads are on
-// their way.
-func (l *Log) follow(e *durable.End, h head) (head, bool) {
-	n := min(e.Size, 32<<10)
-	buf := make([]byte, n)
-	if _, err := e.ReadAt(buf, e.Size-n); err != nil && err != io.EOF {
-		return head{}, false
+// follow goes from the receipt that the head names, which must stand where the head says, to the last, if that is near: other
+// processes append, and their heads are on their way.
+func (l *Log) follow(e *durable.End, h head) (head, bool, error) {
+	before, last, err := partsSize(l.path)
+	if err != nil || h.size < before || h.size == noSize {
+		return h, false, err
 	}
-	if h.count == 0 && n == e.Size {
-		return l.pass(buf, h, nil)
-	}
-	for len(buf) > 0 {
-		raw, rest, _ := bytes.Cut(buf, []byte{'\n'})
-		if x, err := Parse(raw); err == nil && x.ReceiptHash == h.hash {
-			return l.pass(rest, h, nil)
+	at := h.size - before
+	switch {
+	case at > 0:
+		if !l.vouched(e, at, before == 0, h) {
+			return h, false, nil
 		}
-		buf = rest
+	case before == 0:
+		if h.count != 0 || h.hash != Genesis {
+			return h, false, nil
+		}
+	default:
+		f, err := openPart(last)
+		if err != nil {
+			return h, false, err
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil || !l.vouched(f, info.Size(), info.Size() == before, h) {
+			return h, false, err
+		}
 	}
-	return head{}, false
+	now, ok := l.rest(e, at, h, nil)
+	return now, ok, nil
+}
+
+// partsSize is how many bytes the complete parts have, and which is the last.
+func partsSize(log string) (size int64, last string, err error) {
+	n, err := countParts(log)
+	for i := range n {
+		last = partPath(log, i)
+		info, err := os.Lstat(last)
+		if err != nil {
+			return 0, "", fmt.Errorf("examine the receipts: %w", err)
+		}
+		size += info.Size()
+	}
+	return size, last, err
+}
+
+// vouched tells whether the receipts that end at a place, as far as the window shows them, are a chain with macs, and the last is the
+// one that a head names. whole tells that nothing stands before the beginning of r.
+func (l *Log) vouched(r io.ReaderAt, at int64, whole bool, h head) bool {
+	from := max(at-window, 0)
+	buf := make([]byte, at-from)
+	n, err := r.ReadAt(buf, from)
+	if err != nil && err != io.EOF || n < len(buf)-1 { // the last newline may be missing
+		return false
+	}
+	if buf = buf[:n]; from > 0 {
+		_, buf, _ = bytes.Cut(buf, []byte{'\n'})
+	}
+	if n == int(at-from) && !bytes.HasSuffix(buf, []byte{'\n'}) {
+		return false
+	}
+	lines := bytes.Count(bytes.TrimSuffix(buf, []byte{'\n'}), []byte{'\n'}) + 1
+	first := head{count: h.count - lines, hash: Genesis}
+	if from > 0 || !whole {
+		raw, _, _ := bytes.Cut(buf, []byte{'\n'})
+		x, err := Parse(raw)
+		if err != nil || first.count < 1 {
+			return false
+		}
+		first.hash = x.PreviousHash
+	} else if first.count != 0 {
+		return false
+	}
+	now, ok := l.pass(buf, first, nil)
+	return ok && now.count == h.count && now.hash == h.hash
+}
+
+// rest goes from the receipt that a head names to the last, where it ends at a place of the log.
+func (l *Log) rest(e *durable.End, at int64, h head, seen func(head)) (head, bool) {
+	n := e.Size - at
+	if e.Torn && n == -1 {
+		return h, true // it lacks its newline
+	}
+	if n < 0 || n > near {
+		return h, false
+	}
+	buf := make([]byte, n)
+	if _, err := e.ReadAt(buf, at); err != nil && err != io.EOF {
+		return h, false
+	}
+	return l.pass(buf, h, seen)
 }
 
 // resume goes from the receipt that we appended ourselves to the last, if only whole receipts with macs came since, and the head
 // names one of them. Then its signature says nothing that the chain and the macs do not say.
-func (l *Log) resume(e *durable.End) bool {
-	n := e.Size - l.end
-	if l.end == 0 || e.Torn || n <= 0 || n > 32<<10 {
+func (l *Log) resume(e *durable.End, raw []byte) bool {
+	if l.end == 0 || e.Torn {
 		return false
 	}
-	buf := make([]byte, n)
-	if _, err := e.ReadAt(buf, l.end); err != nil {
+	if before, _, err := partsSize(l.path); err != nil || before+l.end != l.now.size {
 		return false
 	}
 	named := false
-	h, ok := l.unverifiedHead()
-	if !ok {
+	h, ok := l.unverified(raw)
+	if !ok || !l.vouched(e, l.end, l.end == l.now.size, l.now) {
 		return false
 	}
-	now, ok := l.pass(buf, l.now, func(at head) { named = named || at == h })
+	now, ok := l.rest(e, l.end, l.now, func(at head) { named = named || at == h })
 	if !ok || !named {
 		return false
 	}
@@ -224,9 +268,9 @@ func (l *Log) pass(lines []byte, from head, seen func(head)) (head, bool) {
 	if v.prepare(nil) != nil {
 		return from, false
 	}
-	v.report.Count = from.count
+	v.report.Count, v.report.bytes = from.count, from.size
 	copy(v.last[:], from.hash)
-	for at := from; ; at = (head{v.report.Count, string(v.last[:])}) {
+	for at := from; ; at = (head{v.report.Count, string(v.last[:]), v.report.bytes}) {
 		if seen != nil {
 			seen(at)
 		}

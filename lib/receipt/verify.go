@@ -78,6 +78,8 @@ type Report struct {
 	Checkpoint string `json:"checkpoint"`
 	Size       int    `json:"checkpoint_count,omitzero"`
 	Evidence   string `json:"evidence"`
+
+	bytes int64 // that the good receipts take with their newlines
 }
 
 // Verify replays a log in constant memory and holds it against what is trusted. If r is a Source, its head is among that. A line
@@ -99,6 +101,7 @@ type verifier struct {
 	head      *head
 	headBad   string
 	headHash  string // of the receipt that the head names
+	headSize  int64  // of the receipts up to it
 	kept      []kept
 	reached   int   // how many of them the log has been held against
 	forked    *kept // the first that the log does not begin with
@@ -179,9 +182,10 @@ func (v *verifier) receipt(raw []byte) error {
 	}
 	v.mac(&l)
 	v.last = h
+	v.report.bytes += int64(len(raw)) + 1
 	n := v.report.Count
 	if v.head != nil && v.head.count == n {
-		v.headHash = string(h[:])
+		v.headHash, v.headSize = string(h[:]), v.report.bytes
 	}
 	if v.tree != nil {
 		if err := v.tree.add(raw); err != nil {

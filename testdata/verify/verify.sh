@@ -4,7 +4,7 @@
 #
 #   verify.sh chain LOG...               every receipt's own hash and its link; prints how many there are and the last hash
 #   verify.sh macs SECRETS LOG...        the chain, and every mac, by the key in keys/receipt/receipt.key that was in use
-#   verify.sh head PUBLIC HEAD LOG...    the head's signature, its count and its hash
+#   verify.sh head PUBLIC HEAD LOG...    the head's signature, its count, its hash and its size
 #   verify.sh checkpoint PUBLIC FILE LOG...  the signature, and that the log begins with what was checkpointed
 #   verify.sh proof PUBLIC FILE          the signature, and that the receipt is in the tree; prints the receipt
 #
@@ -118,13 +118,14 @@ inclusion() {
 }
 
 head_() {
-  local text origin count hash all
+  local text origin count hash size all
   text=$(note "$1" "$2")
   shift 2
-  { read -r origin; read -r count; read -r hash; } <<<"$text"
+  { read -r origin; read -r count; read -r hash; read -r size; } <<<"$text"
   case $origin in */head) ;; *) die "it is no head" ;; esac
   all=$(chain "$@")
   [ "$all" = "$count $hash" ] || die "the head says $count $hash, the log is $all"
+  [ "$size" = "$(lines "$@" | wc -c)" ] || die "the head says $size bytes"
 }
 
 checkpoint() {

@@ -9,7 +9,18 @@ HOME=$home CLAWSH_HOME=$home/.clawsh PATH=$bin:$PATH
 export HOME CLAWSH_HOME PATH
 unset CLAWSH_CONFIG
 
-run() { printf '\n$ %s\n' "$*"; "$@"; }
+# run shows a command as it would be typed, and runs it.
+run() {
+  printf '\n$'
+  for word; do
+    case $word in
+    *[!A-Za-z0-9_./=-]*) printf " '%s'" "$word" ;;
+    *) printf ' %s' "$word" ;;
+    esac
+  done
+  echo
+  "$@"
+}
 
 run clawsh init
 printf '# A small project\n' >"$HOME/clawsh-workspace/README.md"

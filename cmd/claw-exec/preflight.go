@@ -31,7 +31,7 @@ func (p preflight) WriteText(w io.Writer) error {
 	if !p.Usable {
 		state = "no program can be run: " + p.Why
 	}
-	fmt.Fprintf(w, "%-19s %s, layout %s: %s\n", "sandbox", p.Mode, p.Layout, terminal.Escape(state))
+	fmt.Fprintf(w, "%-19s %s, layout %s: %s\n", "sandbox here", p.Mode, p.Layout, terminal.Escape(state))
 	for _, e := range p.Engines {
 		state := "works, gives every guarantee"
 		if len(e.Missing) > 0 {

@@ -184,7 +184,7 @@ func (o *askOptions) input(ctx context.Context, c *command.Call) (string, error)
 		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is not UTF-8 text")
 	}
 	if message == "" {
-		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is empty").WithHint(`clawsh "message"`)
+		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is empty").WithHint(`say what you want: clawsh "message", or send it on standard input`)
 	}
 	return message, nil
 }

@@ -80,5 +80,8 @@ func deniedError(denials []record.Denial) error {
 	}
 	e := envelope.Errorf(envelope.ExitDenied, "denied", "answered, but %s: %s: %s (%s)", what, terminal.Escape(first.Tool), terminal.Escape(first.Reason), first.Rule)
 	e.Note = true
+	if first.Rule == "command.unlisted" {
+		return e.WithHint(`to be asked instead, add the program to security.allowed_commands, or set security.high = "ask"; clawsh policy shows what is in force`)
+	}
 	return e.WithHint("clawsh policy shows what is in force; clawsh receipt list what was done")
 }

@@ -126,7 +126,7 @@ func readBuiltin(_ *judge, args []value, s *state) finding {
 			return opaque("read %+q is an option that no rule is for", bounded(v.text))
 		default:
 			f = stricter(f, variable(v.text))
-			s.vars[v.text] = unknown
+			s.set(v.text, unknown)
 		}
 	}
 	return f
@@ -139,7 +139,7 @@ func unsetBuiltin(_ *judge, args []value, s *state) finding {
 			return opaque("unset is given a name that is known only when it runs")
 		}
 		f = stricter(f, variable(v.text))
-		s.vars[v.text] = unknown
+		s.set(v.text, unknown)
 	}
 	return f
 }

@@ -16,6 +16,7 @@ type value struct {
 	text   string
 	known  bool // it is exactly text
 	number bool // if it is not known: it is a number, whatever it is
+	fixed  bool // of a variable: it may be read-only, so that assigning to it may fail
 }
 
 // unknown is a value that only the running script knows.
@@ -93,7 +94,15 @@ func (s *state) merge(o *state) {
 }
 
 func either(a, b value, both bool) value {
-	return value{number: both && a.numeric() && b.numeric()}
+	return value{number: both && a.numeric() && b.numeric(), fixed: a.fixed || b.fixed}
+}
+
+// set gives a variable a value; what it has then is not known if it may be read-only.
+func (s *state) set(name string, v value) {
+	if s.vars[name].fixed {
+		v = value{fixed: true}
+	}
+	s.vars[name] = v
 }
 
 func (v value) numeric() bool { return v.number || v.known && isNumber(v.text) }
@@ -295,7 +304,19 @@ func (j *judge) declaration(c *syntax.DeclClause, s *state) finding {
 			}
 			continue
 		}
+		before, had := s.vars[a.Name.Value]
 		f = stricter(f, j.assign(a, s))
+		v := s.vars[a.Name.Value]
+		switch {
+		case c.Variant.Value == "local": // an error outside of a function, and in one not followed
+			v = value{fixed: before.fixed}
+		case a.Naked && had:
+			v = before
+		case a.Naked:
+			v = unknown
+		}
+		v.fixed = v.fixed || c.Variant.Value == "readonly"
+		s.vars[a.Name.Value] = v
 	}
 	return f
 }

@@ -152,13 +152,15 @@ func BenchmarkDecide(b *testing.B) {
 }
 
 func TestExpandWord(t *testing.T) {
-	vars := map[string]string{"x": "a b", "y": "c*", "z": "one", "e": ""}
-	list := func(dir string) ([]string, bool) {
-		return map[string][]string{".": {"c1", "c2", ".h", "sub"}, "sub": {"d1", "e1"}}[dir], true
+	vars := map[string]string{"x": "a b", "y": "c*", "z": "one", "e": "", "PWD": t.TempDir()}
+	os.Mkdir(vars["PWD"]+"/sub", 0o700)
+	for _, name := range []string{"c1", "c2", ".h", "sub/d1", "sub/e1"} {
+		os.WriteFile(vars["PWD"]+"/"+name, nil, 0o600)
 	}
+	list := OS{}.ReadDir
 	for word, want := range map[string]string{
 		"a": "a", `'a b'`: "a b", `"a b"c`: "a bc", `\a`: "a", `$'\x41\t\101\u0042'`: "A\tAB", "{a,b}c": "ac|bc", "{1..3}": "1|2|3", "{c..a}": "c|b|a", "$z": "one", "$x": "a|b", `"$x"`: "a b", "p$x": "pa|b",
-		"$y": "c1|c2", `"$y"`: "c*", "c?": "c1|c2", "*": "c1|c2|sub", "sub/*": "sub/d1|sub/e1", "*/d1": "c1/d1|c2/d1|sub/d1", "nomatch*": "nomatch*", `\*`: "*", `'*'`: "*", "$e": "", `"$e"`: "", "a$e": "a", ".?": ".h", "${z}s": "ones",
+		"$y": "c1|c2", `"$y"`: "c*", "c?": "c1|c2", "*": "c1|c2|sub", "sub/*": "sub/d1|sub/e1", "*/d1": "sub/d1", "*/": "sub/", "*/*": "sub/d1|sub/e1", "{c,x}*": "c1|c2|x*", "${z%e}*": "on*", `"${e:-c}"*`: "c1|c2", "$PWD/s*": vars["PWD"] + "/sub", "nomatch*": "nomatch*", `\*`: "*", `'*'`: "*", "$e": "", `"$e"`: "", "a$e": "a", ".?": ".h", "${z}s": "ones",
 	} {
 		f, err := syntax.NewParser().Parse(strings.NewReader("echo "+word), "")
 		if err != nil {
@@ -169,7 +171,7 @@ func TestExpandWord(t *testing.T) {
 			t.Errorf("%s: %q %v, want %q", word, got, ok, want)
 		}
 	}
-	for _, word := range []string{"$unset", "$(ls)", "${z:-a}", "${#z}", `$"a"`, "{1..100000}", `$'\x'`, "$((1))"} {
+	for _, word := range []string{"$unset", "$(ls)", "${unset:-a}", "${z:=a}", "${z@Q}", "${!z}", "${z/$unset/a}", "${z:q}", `$"a"`, "{1..100000}", `$'\xff'`, "$((1))"} {
 		f, err := syntax.NewParser().Parse(strings.NewReader("echo "+word), "")
 		if err != nil {
 			t.Fatal(err)

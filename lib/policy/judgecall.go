@@ -250,8 +250,8 @@ func (j *judge) tree(text string, s *state) finding {
 	var walk func(dir string, depth int)
 	walk = func(dir string, depth int) {
 		entries, err := j.p.names(dir)
-		if err != nil {
-			return // it is no directory
+		if err != nil && !absent(err) {
+			f = stricter(f, opaque("%+q holds more than can be looked through", bounded(text)))
 		}
 		for _, e := range entries {
 			if left--; left < 0 || depth > treeDepth {

@@ -81,11 +81,15 @@ func (j *judge) arithmetic(x syntax.ArithmExpr, s *state) finding {
 	case *syntax.ParenArithm:
 		return j.arithmetic(x.X, s)
 	case *syntax.UnaryArithm:
-		return j.arithmetic(x.X, s)
+		f := j.arithmetic(x.X, s)
+		if name, ok := x.X.(*syntax.Word); ok && (x.Op == syntax.Inc || x.Op == syntax.Dec) {
+			s.set(name.Lit(), value{number: true})
+		}
+		return f
 	case *syntax.BinaryArithm:
 		if name, ok := x.X.(*syntax.Word); ok && assigns(x.Op) {
 			f := stricter(variable(name.Lit()), j.arithmetic(x.Y, s))
-			s.vars[name.Lit()] = value{number: true}
+			s.set(name.Lit(), value{number: true})
 			return f
 		}
 		return stricter(j.arithmetic(x.X, s), j.arithmetic(x.Y, s))

@@ -10,7 +10,7 @@ import (
 func (j *judge) loop(s *state, body func(*state) finding, n syntax.Node) finding {
 	for name, numeric := range assigned(n) {
 		v := s.vars[name]
-		s.vars[name] = value{number: numeric && v.numeric()}
+		s.set(name, value{number: numeric && v.numeric()})
 	}
 	if changesDir(n) {
 		s.lost = true
@@ -112,15 +112,15 @@ func (j *judge) forClause(c *syntax.ForClause, s *state) finding {
 		}
 		if len(items) > maxItems || slices.ContainsFunc(items, func(v value) bool { return !v.known }) {
 			return stricter(f, j.loop(s, func(in *state) finding {
-				in.vars[l.Name.Value] = unknown
+				in.set(l.Name.Value, unknown)
 				return j.list(c.Do, in)
 			}, c))
 		}
 		for _, v := range items {
 			before := s.clone()
-			s.vars[l.Name.Value] = v
+			s.set(l.Name.Value, v)
 			f = stricter(f, j.list(c.Do, s))
-			before.vars[l.Name.Value] = v
+			before.set(l.Name.Value, v)
 			s.merge(before) // it may have been left in the middle
 		}
 		return f

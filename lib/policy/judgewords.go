@@ -1,12 +1,9 @@
 package policy
 
 import (
-	"errors"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -21,16 +18,27 @@ func (j *judge) words(w *syntax.Word, s *state) ([]value, finding) {
 	if dotPattern(w.Lit()) {
 		f = stricter(f, opaque("a pattern that begins with a dot may mean the directory above"))
 	}
-	known, numeric := true, false
+	syntax.Walk(w, func(n syntax.Node) bool {
+		if n, ok := n.(*syntax.ExtGlob); ok {
+			f = stricter(f, stricter(opaque("it uses an extended pattern"), j.nestedScript(n.Pattern.Value, s)))
+		}
+		return true
+	})
+	if !known(w, s) {
+		return []value{{text: beginning(w), number: len(w.Parts) == 1 && j.isNumeric(w.Parts[0], s)}}, f
+	}
+	if strings.HasPrefix(w.Lit(), "~") || startsTilde(w) {
+		return []value{{text: tildeText(w), known: true}}, f
+	}
+	return j.expanded(w, s, f)
+}
+
+// known tells whether a word is made of what is known before the script runs.
+func known(w *syntax.Word, s *state) bool {
+	known := true
 	syntax.Walk(w, func(n syntax.Node) bool {
 		switch n := n.(type) {
-		case *syntax.CmdSubst, *syntax.ProcSubst:
-			known = false
-			return false
-		case *syntax.ExtGlob:
-			known = false
-			f = stricter(f, stricter(opaque("it uses an extended pattern"), j.nestedScript(n.Pattern.Value, s)))
-		case *syntax.ArithmExp:
+		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ExtGlob, *syntax.ArithmExp:
 			known = false
 		case *syntax.ParamExp:
 			if v, ok := s.vars[name(n)]; (!ok || !v.known) && name(n) != "PWD" {
@@ -39,16 +47,18 @@ func (j *judge) words(w *syntax.Word, s *state) ([]value, finding) {
 		}
 		return known
 	})
-	if !known {
-		if len(w.Parts) == 1 {
-			numeric = j.isNumeric(w.Parts[0], s)
+	return known
+}
+
+// value is what is known of a variable in a directory.
+func (s *state) value(dir string) lookup {
+	return func(name string) (string, bool) {
+		if name == "PWD" {
+			return dir, true
 		}
-		return []value{{text: beginning(w), number: numeric}}, f
+		v, ok := s.vars[name]
+		return v.text, ok && v.known
 	}
-	if strings.HasPrefix(w.Lit(), "~") || startsTilde(w) {
-		return []value{{text: tildeText(w), known: true}}, f
-	}
-	return j.expanded(w, s, f)
 }
 
 // beginning is what an unknown word is known to begin with.
@@ -114,9 +124,6 @@ func tildeText(w *syntax.Word) string {
 	return text
 }
 
-// maxMatches is how many names a word may become.
-const maxMatches = 500
-
 // expanded expands a word in each directory that the script may be in.
 func (j *judge) expanded(w *syntax.Word, s *state, f finding) ([]value, finding) {
 	if text, ok := literal(w); ok {
@@ -126,13 +133,7 @@ func (j *judge) expanded(w *syntax.Word, s *state, f finding) ([]value, finding)
 	certain := !s.lost && len(s.dirs) > 0
 	for _, dir := range s.dirs {
 		refused := finding{}
-		fields, ok := expandWord(w, func(name string) (string, bool) {
-			if name == "PWD" {
-				return dir, true
-			}
-			v, ok := s.vars[name]
-			return v.text, ok && v.known
-		}, func(path string) ([]string, bool) { return j.listed(dir, path, &refused) })
+		fields, ok := expandWord(w, s.value(dir), func(path string) ([]fs.DirEntry, error) { return j.listed(path, &refused) })
 		f = stricter(f, refused)
 		certain = certain && ok
 		for _, t := range fields {
@@ -147,26 +148,16 @@ func (j *judge) expanded(w *syntax.Word, s *state, f finding) ([]value, finding)
 	return out, f
 }
 
-// listed lists a directory for a pattern.
-func (j *judge) listed(dir, path string, refused *finding) ([]string, bool) {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
+// listed lists a directory for a pattern. Of those above the workspace nothing is told, as when it runs.
+func (j *judge) listed(path string, refused *finding) ([]fs.DirEntry, error) {
+	if slices.ContainsFunc(append([]string{j.p.root, j.p.workspace}, j.p.readRoots...), func(dir string) bool { return path != dir && inside(dir, path) }) {
+		return nil, nil
 	}
-	path = filepath.Clean(path)
-	f := onlyBlocked(j.p.pathFrom(dir, path, reading))
-	if f.blocked {
+	if f := onlyBlocked(j.p.pathFrom(j.p.root, path, reading)); f.blocked {
 		*refused = stricter(*refused, f)
-		return nil, true
+		return nil, fs.ErrNotExist
 	}
-	entries, err := j.p.names(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-		return nil, false
-	}
-	names := make([]string, 0, len(entries))
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names, true
+	return j.p.names(path)
 }
 
 // inner judges the commands, the arithmetic and the parameters in a word.
@@ -294,27 +285,28 @@ func (j *judge) assign(a *syntax.Assign, s *state) finding {
 			}
 		}
 	}
-	s.vars[a.Name.Value] = v
+	s.set(a.Name.Value, v)
 	return f
 }
 
 // assignedValue is what an assignment gives: there are neither patterns nor splitting in it.
 func (j *judge) assignedValue(w *syntax.Word, s *state) (value, finding) {
-	quoted := &syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: w.Parts}}}
-	if startsTilde(w) {
-		return unknown, j.inner(w, s)
-	}
+	f := j.inner(w, s)
 	if text, ok := literal(w); ok {
-		return value{text: text, known: true}, j.inner(w, s)
+		return value{text: text, known: true}, f
 	}
-	if slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool { _, ok := p.(*syntax.Lit); return ok }) {
-		return value{}, j.inner(w, s) // its backslashes and braces would mean something else in quotes
+	if startsTilde(w) || !known(w, s) {
+		return value{number: len(w.Parts) == 1 && j.isNumeric(w.Parts[0], s)}, f
 	}
-	vs, f := j.words(quoted, s)
-	if len(vs) != 1 {
-		return unknown, f
+	v := unknown
+	for i, dir := range s.dirs {
+		text, ok := assignedText(w, s.value(dir))
+		if !ok || i > 0 && text != v.text {
+			return unknown, f
+		}
+		v = value{text: text, known: !s.lost}
 	}
-	return vs[0], f
+	return v, f
 }
 
 // reserved are variables that mean something to the shell, or that programs are started with.

@@ -39,6 +39,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -90,16 +91,24 @@ type Resolver interface {
 // OS resolves paths on this machine.
 type OS struct{}
 
-// ReadDir lists a directory, at most 4096 names of it: patterns are expanded before a script runs.
+// maxNames is how many names of a directory are looked at before a script runs.
+const maxNames = 4096
+
+var errManyNames = errors.New("it holds more names than are looked at")
+
+// ReadDir lists a directory, with errManyNames if there are more than maxNames.
 func (OS) ReadDir(dir string) ([]fs.DirEntry, error) {
 	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
-	entries, err := d.ReadDir(4096)
-	if err == io.EOF {
+	entries, err := d.ReadDir(maxNames + 1)
+	switch {
+	case err == io.EOF:
 		err = nil
+	case len(entries) > maxNames:
+		err = errManyNames
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, err

@@ -125,7 +125,8 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	common := section(t, "## Records")
 	common, _, _ = strings.Cut(common, "\n### ")
 	for kind, v := range map[string]any{"user": record.User{}, "conversation": record.Conversation{}, "request": record.Request{}, "delta": record.Delta{}, "response": record.Response{},
-		"tool_call": record.ToolCall{}, "tool_result": record.ToolResult{}, "final": record.Final{}, "error": record.Error{}, "summary": record.Summary{}} {
+		"tool_call": record.ToolCall{}, "tool_result": record.ToolResult{}, "final": record.Final{}, "error": record.Error{}, "summary": record.Summary{},
+		"reserve": record.Reserve{}} {
 		words := section(t, "### "+kind) + common
 		if kind == "tool_result" {
 			words += section(t, "### tool_call")

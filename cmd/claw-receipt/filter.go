@@ -38,9 +38,15 @@ func filter() command.Command {
 				return nil, err
 			}
 			defer log.Close()
+			room := func(_ context.Context, line record.Line, out *stage.Writer) error { return reserve(log, line, out) }
+			if c.Getenv("CLAWSH_DRIVEN") == "" { // claw-loop asks before each round
+				if err := log.Reserve(1); err != nil {
+					return nil, envelope.Errorf(envelope.ExitError, "receipt.failed", "receipts cannot be written: %w", err)
+				}
+			}
 			handle := func(_ context.Context, line record.Line, out *stage.Writer) error { return write(c, log, line, out) }
 			return stage.Filter(ctx, c, stage.Stage{Drain: true,
-				Handlers: map[record.Kind]stage.Handler{record.KindToolResult: handle}})
+				Handlers: map[record.Kind]stage.Handler{record.KindToolResult: handle, record.KindReserve: room}})
 		},
 	}
 }
@@ -58,6 +64,28 @@ func openLog(cfg *config.Config) (*receipt.Log, error) {
 		return nil, envelope.Errorf(envelope.ExitError, "receipts.unavailable", "open the receipt log: %w", err)
 	}
 	return log, nil
+}
+
+// maxReserved bounds what one record may ask for.
+const maxReserved = 1000
+
+// reserve takes room for the receipts of calls that are about to be sent.
+func reserve(log *receipt.Log, line record.Line, out *stage.Writer) error {
+	var r record.Reserve
+	if err := record.DecodeOpen(line.Bytes(), &r); err != nil {
+		return envelope.Errorf(0, "record.syntax", "read a reserve record: %w", err)
+	}
+	if r.Receipts < 1 || r.Receipts > maxReserved {
+		return envelope.Errorf(0, "record.syntax", "reserve record %s: want 1 to %d receipts", line.ID(), maxReserved)
+	}
+	if err := log.Reserve(r.Receipts); err != nil {
+		return envelope.Errorf(envelope.ExitError, "receipt.failed", "no call is run, since its receipt could not be written: %w", err)
+	}
+	spliced, err := line.With(record.Field{Name: "reserved", Value: true})
+	if err != nil {
+		return err
+	}
+	return out.Write(spliced)
 }
 
 // write appends the receipt of a result and passes the result on with its id. A result whose receipt cannot be written

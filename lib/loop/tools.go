@@ -14,6 +14,10 @@ func (t *turn) runTools(ctx context.Context, calls []record.Line) error {
 	if err := t.startChain(ctx); err != nil {
 		return err
 	}
+	room, err := t.chain.reserve(len(calls))
+	if err != nil {
+		return err
+	}
 	waiting := map[string]bool{}
 	for _, c := range calls {
 		t.Event("tool_requested", "call_id", c.ID(), "conversation_id", t.ConversationID)
@@ -30,6 +34,9 @@ func (t *turn) runTools(ctx context.Context, calls []record.Line) error {
 			return err
 		}
 	}
+	if err := t.chain.reserved(ctx, room); err != nil {
+		return err
+	}
 	go t.feed(t.chain, calls)
 	for len(waiting) > 0 {
 		line, err := next(ctx, t.chain)
@@ -41,6 +48,35 @@ func (t *turn) runTools(ctx context.Context, calls []record.Line) error {
 		}
 	}
 	return nil
+}
+
+// reserve asks claw-receipt, through the chain, for room for receipts.
+func (p *peer) reserve(receipts int) (id string, err error) {
+	ask := record.Reserve{V: record.Version, Kind: record.KindReserve, ID: record.NewID("reserve-"), Receipts: receipts}
+	line, err := record.Encode(ask)
+	if err != nil {
+		return "", err
+	}
+	return ask.ID, p.send(line)
+}
+
+// reserved waits until there is room. No call may be sent before: what cannot leave a receipt is not run.
+func (p *peer) reserved(ctx context.Context, id string) error {
+	for {
+		line, err := next(ctx, p)
+		if err != nil {
+			return err
+		}
+		switch {
+		case line.Kind() == record.KindError && line.Text("ref") == id:
+			return reported(line)
+		case line.Kind() == record.KindReserve && line.ID() == id:
+			if made, ok := line.Field("reserved"); !ok || string(made) != "true" {
+				return fmt.Errorf("claw-receipt does not say that there is room for receipts")
+			}
+			return nil
+		}
+	}
 }
 
 // feed writes the calls without holding up the reader of the results: pipes are small. A failed write shows as the end of
@@ -58,11 +94,7 @@ func (t *turn) result(line record.Line, waiting map[string]bool) error {
 	switch line.Kind() {
 	case record.KindToolResult:
 	case record.KindError:
-		var e record.Error
-		if err := record.DecodeOpen(line.Bytes(), &e); err != nil {
-			return err
-		}
-		return fmt.Errorf("%s: %s", e.Stage, e.Message)
+		return reported(line)
 	default:
 		return nil
 	}
@@ -142,7 +174,14 @@ func RunTool(ctx context.Context, s Starter, call record.ToolCall) (record.ToolR
 		return r, fmt.Errorf("start the tool chain: %w", err)
 	}
 	defer p.stop()
-	if err := p.send(line); err != nil {
+	room, err := p.reserve(1)
+	if err == nil {
+		err = p.reserved(ctx, room)
+	}
+	if err == nil {
+		err = p.send(line)
+	}
+	if err != nil {
 		return r, err
 	}
 	p.closeInput()

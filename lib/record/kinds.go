@@ -354,3 +354,13 @@ type Error struct {
 	ConversationID string `json:"conversation_id,omitzero"`
 	TurnID         string `json:"turn_id,omitzero"`
 }
+
+// Reserve asks for room on the disk for so many receipts, before the calls that they are of are sent. Reserved is set by the stage
+// that has made it.
+type Reserve struct {
+	V        int    `json:"v"`
+	Kind     Kind   `json:"kind"`
+	ID       string `json:"id"`
+	Receipts int    `json:"receipts"`
+	Reserved bool   `json:"reserved,omitzero"`
+}

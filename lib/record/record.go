@@ -43,6 +43,7 @@ const (
 	KindFinal      Kind = "final"
 	KindError      Kind = "error"
 	KindSummary    Kind = "summary"
+	KindReserve    Kind = "reserve"
 
 	// KindConversation is in exports of the memory alone.
 	KindConversation Kind = "conversation"

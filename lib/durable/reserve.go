@@ -1,0 +1,34 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Reserve takes room on the disk for n more bytes of the log, so that appends of that many do not fail for want of it. Processes that
+// append to one log share what is reserved.
+func (l *Log) Reserve(n int64) error {
+	err := l.Locked(func(e *End) error {
+		err := reserve(l.f, e.Size, n)
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = tryWrite(filepath.Dir(l.path), n)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("reserve %d bytes for %s: %w", n, l.path, err)
+	}
+	return nil
+}
+
+// tryWrite is for file systems that reserve nothing: it tells whether there is room at this moment.
+func tryWrite(dir string, n int64) error {
+	f, err := os.CreateTemp(dir, ".room-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, n))
+	return errors.Join(err, f.Sync(), os.Remove(f.Name()), f.Close())
+}

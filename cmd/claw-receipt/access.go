@@ -7,6 +7,7 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/confine"
+	"clawsh/lib/receipt"
 )
 
 // Of the keys, only those of receipts are in any row; no command has the network, or starts anything.
@@ -33,6 +34,18 @@ func looking(_ *command.Call, cfg *config.Config) confine.Access {
 		return confine.Access{}
 	}
 	return confine.Access{Read: []string{cfg.Receipts.Path, cfg.ReceiptsDir(), cfg.ReceiptKeysDir(), cfg.AuditPath()}}
+}
+
+// indexing is for those that go by the tiles of the log, which they make where these are missing or wrong. Nobody believes a tile unchecked.
+func indexing(c *command.Call, cfg *config.Config) confine.Access {
+	a := looking(c, cfg)
+	if cfg == nil {
+		return a
+	}
+	if dir, err := receipt.MakeTileDir(cfg.Receipts.Path); err == nil {
+		a.Write = append(a.Write, dir)
+	}
+	return a
 }
 
 // making is for the command that makes keys.

@@ -24,9 +24,9 @@ func (r checkpointResult) WriteText(w io.Writer) error {
 }
 
 func checkpoint() command.Command {
-	return command.Command{Name: "checkpoint", Access: looking, Envelope: "receipt checkpoint", Summary: "sign what the log holds now, to be kept elsewhere",
-		Long: `Verifies the log and writes a signed checkpoint of it: how many receipts, and the root of a Merkle tree over them, in the
-text format of c2sp.org/tlog-checkpoint. Keep it where nobody who can write to this home can reach it: in git, in a mail, on
+	return command.Command{Name: "checkpoint", Access: indexing, Envelope: "receipt checkpoint", Summary: "sign what the log holds now, to be kept elsewhere",
+		Long: `Writes a signed checkpoint of the log: how many receipts, and the root of a Merkle tree over them, in the text format of
+c2sp.org/tlog-checkpoint. It verifies the receipts that came since the tree was stored; verify looks at all of them. Keep it where nobody who can write to this home can reach it: in git, in a mail, on
 another host. Then claw-receipt verify --against shows whether these receipts are still there, whoever has the keys.`,
 		Example: "claw-receipt checkpoint >checkpoint.txt\nclaw-receipt verify --against checkpoint.txt",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {

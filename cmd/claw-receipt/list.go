@@ -122,18 +122,18 @@ func (o *listOptions) run(ctx context.Context, c *command.Call) (command.Result,
 	if !c.Changed("limit") {
 		o.limit = 50
 	}
-	l := listResult{Receipts: []receipt.Receipt{}}
-	l.Unreadable, err = receipt.List(src, o.Filter, func(_ int, r receipt.Receipt) error {
-		if l.Receipts = append(l.Receipts, r); o.limit > 0 && len(l.Receipts) > 2*o.limit {
-			l.Receipts = append(l.Receipts[:0], l.Receipts[len(l.Receipts)-o.limit:]...)
-		}
-		return ctx.Err()
-	})
+	var l listResult
+	if o.limit > 0 {
+		l.Receipts, l.Unreadable, err = receipt.ListLast(src, o.Filter, o.limit)
+	} else {
+		l.Receipts = []receipt.Receipt{}
+		l.Unreadable, err = receipt.List(src, o.Filter, func(_ int, r receipt.Receipt) error {
+			l.Receipts = append(l.Receipts, r)
+			return ctx.Err()
+		})
+	}
 	if err != nil {
 		return nil, envelope.Errorf(envelope.ExitError, "receipts.unreadable", "%w", err)
-	}
-	if o.limit > 0 && len(l.Receipts) > o.limit {
-		l.Receipts = l.Receipts[len(l.Receipts)-o.limit:]
 	}
 	if !lines || c.JSON() {
 		return l, nil

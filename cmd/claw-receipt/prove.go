@@ -38,7 +38,7 @@ public key alone, and learns nothing of other receipts.`,
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&kept, "checkpoint", "", "prove it under the checkpoint in `FILE`")
 		},
-		Access: func(c *command.Call, cfg *config.Config) confine.Access { return files(looking(c, cfg), kept) },
+		Access: func(c *command.Call, cfg *config.Config) confine.Access { return files(indexing(c, cfg), kept) },
 		Run:    func(_ context.Context, c *command.Call) (command.Result, error) { return proof(c, kept) },
 	}
 }

@@ -20,6 +20,8 @@ type showResult struct {
 	Number  int             `json:"number"`
 	Receipt receipt.Receipt `json:"receipt"`
 	Content *content        `json:"content,omitzero"`
+
+	proven bool // it is among those that the tiles of the log hold, or behind them
 }
 
 // content is what a receipt was written for, and whether it is.
@@ -61,7 +63,7 @@ func writeReceipt(w io.Writer, number int, r receipt.Receipt) {
 
 func show() command.Command {
 	withContent := false
-	return command.Command{Name: "show", Access: looking, Envelope: "receipt show", Args: "ID", Min: 1, Max: 1, Summary: "show one receipt",
+	return command.Command{Name: "show", Access: indexing, Envelope: "receipt show", Args: "ID", Min: 1, Max: 1, Summary: "show one receipt",
 		Long: `The beginning of the id is enough, if no other starts like it.
 
 With --with-content it reads records on standard input, finds the call's, and checks that its arguments and its result are
@@ -94,7 +96,8 @@ was withheld from when it was stored, the stored text is not that of the receipt
 }
 
 // genuine refuses to show as a receipt what somebody without the key put into the log, or changed there. For one that the key in
-// use did not seal, the whole log has to speak: it is older than all keys, or its key was replaced, and may have leaked.
+// use did not seal, the whole log has to speak: it is older than all keys, or its key was replaced, and may have leaked. Of one that
+// is proven by tiles, the key in use has signed that the log has spoken.
 func genuine(c *command.Call, s *showResult) error {
 	cfg, err := c.Config()
 	if err != nil {
@@ -108,7 +111,7 @@ func genuine(c *command.Call, s *showResult) error {
 		return envelope.Errorf(envelope.ExitError, "receipts.broken", "receipt %d, %s, is not as it was written: %w", s.Number, terminal.Escape(s.Receipt.ID), err).
 			WithHint("run claw-receipt verify")
 	}
-	if k == nil || k.Seals(s.Number) {
+	if k == nil || s.proven || k.Seals(s.Number) {
 		return nil
 	}
 	var o verifyOptions
@@ -130,8 +133,12 @@ func find(c *command.Call, id string) (*showResult, error) {
 		return nil, err
 	}
 	defer src.Close()
+	k, err := ownKeys(cfg)
+	if err != nil {
+		return nil, err
+	}
 	var s showResult
-	s.Receipt, s.Number, err = receipt.Find(src, id)
+	s.Receipt, s.Number, s.proven, err = receipt.Find(src, id, k)
 	if errors.Is(err, receipt.ErrNotFound) {
 		return nil, envelope.Errorf(envelope.ExitError, "not_found", "receipt %q: %w", terminal.Escape(id), err).WithHint("see: claw-receipt list")
 	}

@@ -18,19 +18,32 @@ import (
 // can write to the log can reach, it shows any later change to these receipts. A log that is not valid is not signed: then
 // the checkpoint is nil, and the report says why.
 func Checkpoint(r io.Reader, k *Keys) (signed []byte, rep Report, err error) {
-	v := &verifier{trust: Trust{Keys: k}, tree: &tree{}}
-	if err := v.run(r); err != nil || !v.report.Valid {
-		return nil, v.report, err
-	}
-	root, err := v.tree.root()
+	var root tlog.Hash
+	done, err := byTiles(r, Trust{Keys: k}, func(w *view) (err error) {
+		if rep = w.v.report; !rep.Valid {
+			return errTiles
+		}
+		root, err = w.root(int64(rep.Count))
+		return err
+	})
 	if err != nil {
-		return nil, v.report, fmt.Errorf("compute the root: %w", err)
+		return nil, rep, err
 	}
-	signed, err = note.Sign(&note.Note{Text: checkpointText(k.Origin, tlog.Tree{N: v.tree.n, Hash: root})}, k.signer)
+	if !done {
+		v := &verifier{trust: Trust{Keys: k}, tree: &tree{}}
+		if err := v.run(r); err != nil || !v.report.Valid {
+			return nil, v.report, err
+		}
+		rep = v.report
+		if root, err = v.tree.root(); err != nil {
+			return nil, rep, fmt.Errorf("compute the root: %w", err)
+		}
+	}
+	signed, err = note.Sign(&note.Note{Text: checkpointText(k.Origin, tlog.Tree{N: int64(rep.Count), Hash: root})}, k.signer)
 	if err != nil {
-		return nil, v.report, fmt.Errorf("sign the checkpoint: %w", err)
+		return nil, rep, fmt.Errorf("sign the checkpoint: %w", err)
 	}
-	return signed, v.report, nil
+	return signed, rep, nil
 }
 
 // Proof shows that one receipt is in a log, as it was checkpointed. Receipt is the line; Number counts from 1.
@@ -50,7 +63,6 @@ const proofLabel = "c2sp.org/tlog-proof@v1"
 // Prove writes a proof for the receipt with this number under a checkpoint of the log, which is verified once more on the way:
 // the log must extend the checkpoint, and hold the receipt within it.
 func Prove(r io.Reader, t Trust, number int) (*Proof, error) {
-	v := &verifier{trust: t}
 	list, err := openKept(t.Against, t.Public)
 	if err != nil {
 		return nil, err
@@ -60,6 +72,9 @@ func Prove(r io.Reader, t Trust, number int) (*Proof, error) {
 		return nil, fmt.Errorf("receipt %d is not among the %d receipts of the checkpoint: make a new one", number, checkpoint.N)
 	}
 	p := &Proof{Number: number, Checkpoint: checkpoint.raw}
+	if done, err := byTiles(r, t, func(w *view) error { return w.prove(p, checkpoint.Tree) }); done || err != nil {
+		return p, err
+	}
 	want := map[int64]*tlog.Hash{}
 	var wanted []int64
 	// ask which hashes the proof needs; then they are picked up while the log is read
@@ -73,7 +88,7 @@ func Prove(r io.Reader, t Trust, number int) (*Proof, error) {
 	for _, x := range wanted {
 		want[x] = new(tlog.Hash)
 	}
-	v.tree = &tree{want: want}
+	v := &verifier{trust: t, tree: &tree{want: want}}
 	if err := v.run(&lineAt{r: r, number: number, proof: p}); err != nil {
 		return nil, err
 	}
@@ -92,6 +107,34 @@ func Prove(r io.Reader, t Trust, number int) (*Proof, error) {
 	}
 	p.Receipt, err = Parse(p.Line)
 	return p, err
+}
+
+// prove fills in a proof under a checkpoint.
+func (w *view) prove(p *Proof, under tlog.Tree) (err error) {
+	if r := w.v.report; r.Chain != Intact || r.Checkpoint != Extended {
+		return errTiles // reading it all says what is wrong
+	}
+	if p.Line, err = w.line(p.Number); err != nil {
+		return err
+	}
+	index := int64(p.Number - 1)
+	if p.hashes, err = tlog.ProveRecord(under.N, index, w.g); err != nil {
+		return fmt.Errorf("%w: %w", errTiles, err)
+	}
+	if err := tlog.CheckRecord(p.hashes, under.N, under.Hash, index, tlog.RecordHash(p.Line)); err != nil {
+		return fmt.Errorf("%w: %w", errTiles, err)
+	}
+	p.Receipt, err = Parse(p.Line)
+	return err
+}
+
+// root is the root of the first n receipts.
+func (w *view) root(n int64) (tlog.Hash, error) {
+	root, err := tlog.TreeHash(n, w.g)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errTiles, err)
+	}
+	return root, err
 }
 
 // lineAt keeps one line of what passes.

@@ -87,13 +87,7 @@ func natural(text string) (int64, bool) {
 
 // openHead checks the signature of a head, which must be by a key that is not retired.
 func openHead(raw []byte, keys []PublicKey) (head, error) {
-	var inUse []PublicKey
-	for _, k := range keys {
-		if k.RetiredAt == "" {
-			inUse = append(inUse, k)
-		}
-	}
-	known, err := verifiers(inUse)
+	known, err := verifiers(inUse(keys))
 	if err != nil {
 		return head{}, err
 	}
@@ -102,6 +96,16 @@ func openHead(raw []byte, keys []PublicKey) (head, error) {
 		return head{}, errors.New("it is not signed by the key of this log that is in use")
 	}
 	return parseHead(n.Text, n.Sigs[0].Name)
+}
+
+// inUse are the keys that are not retired.
+func inUse(keys []PublicKey) (list []PublicKey) {
+	for _, k := range keys {
+		if k.RetiredAt == "" {
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
 // signed is a head as it is written, or why it is not.

@@ -106,7 +106,10 @@ func (l *Log) finish(err error) error {
 		l.end = 0 // whatever next had in mind, the log has to be read again
 		return err
 	}
-	return l.writeHead()
+	if err = l.writeHead(); err == nil && l.now.count%pageSize == 0 {
+		_ = l.extend() // who needs the tiles and finds them missing makes them
+	}
+	return err
 }
 
 func expired(at string, now time.Time) bool {

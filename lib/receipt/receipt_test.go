@@ -336,11 +336,11 @@ func TestListAndFind(t *testing.T) {
 		t.Errorf("behind a huge line: %d receipts, %d unreadable, %v", len(got), bad, err)
 	}
 	r, _ := Parse(bytes.TrimSuffix(lines[4], []byte("\n")))
-	if got, n, err := Find(bytes.NewReader(log), r.ID); err != nil || n != 5 || got != r {
+	if got, n, _, err := Find(bytes.NewReader(log), r.ID, nil); err != nil || n != 5 || got != r {
 		t.Errorf("%+v, %d, %v", got, n, err)
 	}
 	for _, id := range []string{"", "receipt", "receipt-zzz", "receipt-"} {
-		if _, _, err := Find(bytes.NewReader(log), id); err == nil {
+		if _, _, _, err := Find(bytes.NewReader(log), id, nil); err == nil {
 			t.Errorf("found %q", id)
 		}
 	}
@@ -361,7 +361,7 @@ func TestReadErrors(t *testing.T) {
 	if _, err := List(broken(), Filter{}, func(int, Receipt) error { return nil }); err == nil {
 		t.Error("List: no error")
 	}
-	if _, _, err := Find(broken(), "receipt-0"); err == nil || errors.Is(err, ErrNotFound) {
+	if _, _, _, err := Find(broken(), "receipt-0", nil); err == nil || errors.Is(err, ErrNotFound) {
 		t.Errorf("Find: %v", err)
 	}
 }

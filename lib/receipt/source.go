@@ -247,6 +247,15 @@ func (s *Source) Skip(n int64) error {
 	return nil
 }
 
+// seek goes to the byte at which the next Read begins.
+func (s *Source) seek(to int64) error {
+	if s.f != nil {
+		s.f.Close()
+	}
+	s.f, s.at, s.offset = nil, 0, 0
+	return s.Skip(to)
+}
+
 // Close closes the files.
 func (s *Source) Close() error {
 	var errs []error

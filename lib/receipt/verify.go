@@ -103,9 +103,10 @@ type verifier struct {
 	headHash  string // of the receipt that the head names
 	headSize  int64  // of the receipts up to it
 	kept      []kept
-	reached   int   // how many of them the log has been held against
-	forked    *kept // the first that the log does not begin with
-	tree      *tree // nil if no root is wanted
+	reached   int     // how many of them the log has been held against
+	forked    *kept   // the first that the log does not begin with
+	tree      *tree   // nil if no root is wanted
+	grown     *growth // nil if no tiles are
 	macBad    int
 	macReason string
 	macSeen   bool
@@ -119,6 +120,11 @@ func (v *verifier) run(r io.Reader) error {
 	if err := v.prepare(r); err != nil {
 		return err
 	}
+	return v.replay(r)
+}
+
+// replay verifies what r holds, behind what has been verified.
+func (v *verifier) replay(r io.Reader) error {
 	var chainErr error
 	err := each(r, func(raw []byte, ended bool) error {
 		if v.report.TornTail = !ended; v.report.TornTail && torn(raw) {
@@ -186,6 +192,11 @@ func (v *verifier) receipt(raw []byte) error {
 	n := v.report.Count
 	if v.head != nil && v.head.count == n {
 		v.headHash, v.headSize = string(h[:]), v.report.bytes
+	}
+	if v.grown != nil {
+		if err := v.grown.add(raw, l[fID]); err != nil {
+			return err
+		}
 	}
 	if v.tree != nil {
 		if err := v.tree.add(raw); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	syscall.Umask(0o022) // a home in a directory that others may write to is refused
 	dir, err := os.MkdirTemp("", "clawsh-bin-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

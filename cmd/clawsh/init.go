@@ -91,7 +91,7 @@ func setUp(ctx context.Context, c *command.Call, p config.Paths) (*initResult, e
 	if err := r.directory(p.Home, 0o700); err != nil {
 		return nil, err
 	}
-	if err := config.CheckHome(p.Home); err != nil {
+	if err := config.CheckHome(p, nil); err != nil {
 		return nil, err
 	}
 	if err := r.file(p.File, config.Template(), 0o600); err != nil {

@@ -85,9 +85,6 @@ func does(s config.Security) string {
 
 // changeTrust changes the list of trusted directories, one process at a time.
 func changeTrust(cfg *config.Config, change func(config.Trust) (config.Trust, error)) error {
-	if err := config.CheckHome(cfg.Home); err != nil {
-		return err
-	}
 	lock, err := os.OpenFile(filepath.Join(cfg.Home, "workspaces.lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return fmt.Errorf("lock the trusted directories: %w", err)

@@ -154,7 +154,7 @@ func TestFileThatOthersMayWrite(t *testing.T) {
 		}
 	}
 	os.Chmod(p.Home, 0o770)
-	if err := CheckHome(p.Home); err == nil {
+	if err := CheckHome(p, nil); err == nil {
 		t.Error("a home that others may write to was accepted")
 	}
 }

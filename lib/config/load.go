@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -21,6 +22,9 @@ const maxFileBytes = 1 << 20
 // Load reads, completes and checks the configuration. Its error is a *Problems if the file is wrong. A file that is missing
 // means the defaults, unless it was named.
 func Load(p Paths) (*Config, error) {
+	if err := CheckHome(p, nil); err != nil {
+		return nil, err
+	}
 	data, found, err := read(p)
 	if err != nil {
 		return nil, err
@@ -29,10 +33,20 @@ func Load(p Paths) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.elsewhere() {
+		if err := CheckHome(p, c); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.loadWritten(); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// elsewhere tells whether the memory or the receipts lie where nobody has looked yet.
+func (c *Config) elsewhere() bool {
+	return c.Memory.Path != filepath.Join(c.Home, "memory.sqlite") || c.Receipts.Path != filepath.Join(c.Home, ReceiptsName)
 }
 
 // Check is Load for a text that is about to be written to p.File.
@@ -65,11 +79,6 @@ func read(p Paths) ([]byte, bool, error) {
 		return nil, false, envelope.Errorf(envelope.ExitConfig, "config.unreadable", "read the configuration: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o022 != 0 {
-		return nil, false, envelope.Errorf(envelope.ExitConfig, "config.writable", "%s can be written to by others (mode %04o): it is no policy",
-			p.File, info.Mode().Perm()).WithHint("chmod go-w %s", p.File)
-	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err == nil && len(data) > maxFileBytes {
 		err = fmt.Errorf("%s is longer than %d bytes", p.File, maxFileBytes)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"clawsh/lib/envelope"
 )
@@ -29,11 +31,10 @@ type Paths struct {
 // in the home.
 func Locate(flag string, getenv func(string) string) (Paths, error) {
 	p := Paths{Home: getenv("CLAWSH_HOME"), File: flag, getenv: getenv}
+	if err := checkVariables(getenv); err != nil {
+		return p, err
+	}
 	if p.Home == "" {
-		if getenv("HOME") == "" {
-			return p, envelope.Errorf(envelope.ExitConfig, "config.home", "neither HOME nor CLAWSH_HOME is set").
-				WithHint("set CLAWSH_HOME to a directory")
-		}
 		p.Home = filepath.Join(getenv("HOME"), ".clawsh")
 	}
 	if p.File == "" {
@@ -53,17 +54,39 @@ func Locate(flag string, getenv func(string) string) (Paths, error) {
 	return p, nil
 }
 
-// CheckHome refuses a home that others can write to: whoever can replace the policy is the policy.
-func CheckHome(home string) error {
-	info, err := os.Stat(home)
-	if err != nil {
-		return fmt.Errorf("examine clawsh's home: %w", err)
+// checkVariables refuses what no path can be made of. HOME is needed even where CLAWSH_HOME is set: without it nobody knows which
+// files are the user's secrets.
+func checkVariables(getenv func(string) string) error {
+	if getenv("HOME") == "" {
+		return envelope.Errorf(envelope.ExitConfig, "config.home", "HOME is not set, so clawsh does not know which files are yours").
+			WithHint("set HOME to your home directory: export HOME=/home/NAME")
 	}
-	if info.Mode().Perm()&0o022 != 0 {
-		return envelope.Errorf(envelope.ExitConfig, "config.home", "clawsh's home %s can be written to by others (mode %04o)", home,
-			info.Mode().Perm()).WithHint("chmod go-w %s", home)
+	for _, name := range []string{"HOME", "CLAWSH_HOME", "CLAWSH_CONFIG"} {
+		if bad := unprintable(getenv(name)); bad != "" {
+			return envelope.Errorf(envelope.ExitConfig, "config.home", "the path in %s holds %s, and the policy reads no such path", name, bad).
+				WithHint("set %s to a directory whose name has printable characters only", name)
+		}
+	}
+	if !filepath.IsAbs(getenv("HOME")) {
+		return envelope.Errorf(envelope.ExitConfig, "config.home", "HOME is not an absolute path").
+			WithHint("set HOME to your home directory: export HOME=/home/NAME")
 	}
 	return nil
+}
+
+// unprintable names the first character of a path that cannot be shown, "" if there is none.
+func unprintable(path string) string {
+	for _, r := range path {
+		switch {
+		case r == '\n':
+			return "a newline"
+		case r == utf8.RuneError:
+			return "bytes that are not UTF-8"
+		case !unicode.IsGraphic(r):
+			return fmt.Sprintf("the character U+%04X", r)
+		}
+	}
+	return ""
 }
 
 // variablesOf are the environment variables that a path names, but for those that every program of ours gets.
@@ -120,8 +143,8 @@ func (p Paths) expand(path string) (string, error) {
 	if strings.HasPrefix(out, "~") {
 		return "", errors.New("only ~ and ~/… are known, not another user's home")
 	}
-	if strings.ContainsRune(out, 0) {
-		return "", errors.New("it holds a NUL")
+	if bad := unprintable(out); bad != "" {
+		return "", fmt.Errorf("it holds %s", bad)
 	}
 	if !filepath.IsAbs(out) {
 		return "", errors.New("want an absolute path, or one that starts with ~/ or a variable")

@@ -310,15 +310,21 @@ func TestTrustFileThatOthersMayHaveWritten(t *testing.T) {
 	for name, spoil := range map[string]func(){
 		"mode":    func() { os.Chmod(path, 0o660) },
 		"link":    func() { os.Rename(path, path+".x"); os.Symlink(path+".x", path) },
+		"fifo":    func() { os.Remove(path); os.Mkdir(path, 0o700) },
 		"no list": func() { os.WriteFile(path, []byte("workspaces = 5\n"), 0o600) },
 		"unknown": func() { os.WriteFile(path, append([]byte("all = true\n"), good...), 0o600) },
-		"fifo":    func() { os.Remove(path); os.Mkdir(path, 0o700) },
 	} {
 		os.RemoveAll(path)
 		if err := os.WriteFile(path, good, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		spoil()
+		if _, err := ReadTrust(filepath.Dir(path)); code(err) != "workspace.trust" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name != "no list" && name != "unknown" {
+			continue // then nothing starts: TestEveryEntryWithEveryFault
+		}
 		if c := g.in("users/me/bare", ""); code(c.CheckWorkspace()) != "workspace.trust" || c.WorkspaceDir != "" {
 			t.Errorf("%s: %+v", name, c.Workspace)
 		}

@@ -188,6 +188,7 @@ func socket(family, kind int) error {
 // Main takes the place of a test's own main function: in the process that tries it confines itself by the row, tries
 // everything, and ends.
 func Main(m *testing.M, row command.Access) {
+	syscall.Umask(0o022) // a home in a directory that others may write to is refused
 	spec := os.Getenv(variable)
 	if spec == "" {
 		m.Run()

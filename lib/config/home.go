@@ -1,0 +1,302 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"clawsh/lib/envelope"
+)
+
+// Fault is something in clawsh's home, or on the way to it, that others could have written or read.
+type Fault struct {
+	Path string
+	// What is wrong with it.
+	What string
+	// Hint is the command, or the sentence, that says how to mend it.
+	Hint string
+	// Mode is what to set if that mends it, 0 if not.
+	Mode fs.FileMode
+	code string
+}
+
+func (f Fault) String() string { return f.Path + " " + f.What }
+
+// Permissions that an entry must not have.
+const (
+	notWritable fs.FileMode = 0o022
+	notReadable fs.FileMode = 0o077
+)
+
+// entry is what must hold for a name in the home, if it is there.
+type entry struct {
+	name      string // below the home
+	dir       bool
+	forbidden fs.FileMode
+	linked    bool // it may be a link: then the same holds for what it leads to
+}
+
+// entries are the parts of the home. ESTOP is none of them: whatever has that name is a stop. What lies in a directory of a
+// row is of the same owner, since nobody else can write there.
+var entries = []entry{
+	{name: "config.toml", forbidden: notWritable, linked: true},
+	{name: "rules.toml", forbidden: notWritable},
+	{name: "workspaces.toml", forbidden: notWritable},
+	{name: "workspaces.lock", forbidden: notWritable},
+	{name: "keys", dir: true, forbidden: notReadable},
+	{name: "keys/permit.key", forbidden: notReadable},
+	{name: "keys/permit.pub", forbidden: notWritable},
+	{name: "keys/receipt", dir: true, forbidden: notReadable},
+	{name: "keys/receipt/receipt.key", forbidden: notReadable},
+	{name: "keys/receipt/receipt.pub", forbidden: notWritable},
+	{name: "audit.jsonl", forbidden: notWritable},
+	{name: "permits.used", forbidden: notWritable},
+	{name: "under-way.lock", forbidden: notWritable},
+	{name: "history", forbidden: notWritable},
+	{name: "results", dir: true, forbidden: notWritable},
+	{name: "cache", dir: true, forbidden: notWritable},
+	{name: "turns", dir: true, forbidden: notWritable},
+	{name: "skills", dir: true, forbidden: notWritable},
+	{name: "plugins", dir: true, forbidden: notWritable},
+	{name: "agents", dir: true, forbidden: notWritable},
+}
+
+// ofAgent are the parts of an agent's directory.
+var ofAgent = []entry{
+	{name: "", dir: true, forbidden: notWritable},
+	{name: "soul.md", forbidden: notWritable, linked: true},
+	{name: "sessions", dir: true, forbidden: notWritable},
+	{name: "agent.jsonl", forbidden: notWritable},
+}
+
+// ofMemory and ofReceipts are what lies at the paths of the configuration.
+var (
+	ofMemory = []entry{{name: "", forbidden: notWritable}, {name: "-wal", forbidden: notWritable},
+		{name: "-shm", forbidden: notWritable}}
+	ofReceipts = []entry{{name: "", forbidden: notWritable}, {name: ".d", dir: true, forbidden: notWritable},
+		{name: ".d/head", forbidden: notWritable}}
+)
+
+// Inspect finds what is wrong with the owners, kinds and modes of clawsh's home, of the configuration, and of the directories
+// above them. It only looks at some forty names, in a tenth of a millisecond. Where c is nil, the memory and the receipts are
+// at their usual places.
+func Inspect(p Paths, c *Config) []Fault {
+	g := &guard{euid: os.Geteuid(), seen: map[string]bool{}}
+	if p.Explicit {
+		g.named(p.File)
+	}
+	if !g.top(p.Home) {
+		return g.faults
+	}
+	for _, e := range entries {
+		g.one(filepath.Join(p.Home, e.name), e)
+	}
+	g.agents(filepath.Join(p.Home, "agents"))
+	memory, receipts := filepath.Join(p.Home, "memory.sqlite"), filepath.Join(p.Home, ReceiptsName)
+	if c != nil {
+		memory, receipts = c.Memory.Path, c.Receipts.Path
+		g.wayTo(memory)
+		g.wayTo(receipts)
+	}
+	for _, e := range ofMemory {
+		g.one(memory+e.name, e)
+	}
+	for _, e := range ofReceipts {
+		g.one(receipts+e.name, e)
+	}
+	return g.faults
+}
+
+// CheckHome refuses a home that others could have changed: whoever can replace the policy is the policy.
+func CheckHome(p Paths, c *Config) error {
+	faults := Inspect(p, c)
+	if len(faults) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(faults) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return envelope.Errorf(envelope.ExitConfig, faults[0].code, "%s: clawsh uses nothing that others could have changed or read%s", faults[0], more).
+		WithHint("%s", faults[0].Hint)
+}
+
+// guard is one inspection.
+type guard struct {
+	euid   int
+	seen   map[string]bool // what was looked at, so that it is told once
+	faults []Fault
+}
+
+func (g *guard) fault(path, code, hint string, mode fs.FileMode, what string, args ...any) {
+	g.faults = append(g.faults, Fault{Path: path, What: fmt.Sprintf(what, args...), Hint: hint, Mode: mode, code: code})
+}
+
+const insecure = "home.insecure"
+
+// top looks at the home itself, and tells whether there is one.
+func (g *guard) top(home string) bool {
+	info, err := os.Stat(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	if err != nil {
+		g.fault(home, insecure, "make it readable to you", 0, "cannot be examined: %v", reason(err))
+		return false
+	}
+	g.wayTo(home)
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	return g.judge(home, info, entry{dir: true, forbidden: notWritable})
+}
+
+// one looks at an entry, if it is there.
+func (g *guard) one(path string, e entry) {
+	if path = filepath.Clean(path); g.seen[path] {
+		return
+	}
+	g.seen[path] = true
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
+		return // what cannot be reached is not used either
+	}
+	if err != nil {
+		g.fault(path, insecure, "look at it, and move it away", 0, "cannot be examined: %v", reason(err))
+		return
+	}
+	if info.Mode()&fs.ModeSymlink == 0 {
+		g.judge(path, info, e)
+		return
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if !e.linked || err != nil {
+		g.fault(path, insecure, "put what it leads to in its place", 0, "is a symbolic link")
+		return
+	}
+	if g.owned(path, info) {
+		g.named(real)
+	}
+}
+
+// named looks at a file that lies anywhere: the file, and the way to it.
+func (g *guard) named(path string) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() { // <(…) is a pipe of the caller's
+		return
+	}
+	g.wayTo(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	g.judge(path, info, entry{forbidden: notWritable})
+}
+
+// judge compares an entry with what must hold for it, and tells whether it is of the right kind.
+func (g *guard) judge(path string, info fs.FileInfo, e entry) bool {
+	if e.dir != info.IsDir() || !e.dir && !info.Mode().IsRegular() {
+		kind := "a regular file"
+		if e.dir {
+			kind = "a directory"
+		}
+		g.fault(path, insecure, "move it away: "+shown("mv", path, path+".old"), 0, "is not %s", kind)
+		return false
+	}
+	mode := info.Mode().Perm()
+	if !g.owned(path, info) || mode&e.forbidden == 0 {
+		return true
+	}
+	what, how, code := "can be written to by others", "chmod go-w", insecure
+	switch {
+	case e.forbidden == notReadable && mode&notWritable == 0:
+		what, how = "can be read by others", "chmod go="
+	case e.forbidden == notReadable:
+		what, how = "can be read and written by others", "chmod go="
+	case filepath.Ext(path) == ".toml":
+		code = "config.writable"
+	}
+	g.fault(path, code, shown(how, path), mode&^e.forbidden, "%s (mode %04o)", what, mode)
+	return true
+}
+
+// owned tells whether an entry is ours, or root's, who can do everything anyway.
+func (g *guard) owned(path string, info fs.FileInfo) bool {
+	uid := owner(info)
+	if uid == g.euid || uid == 0 {
+		return true
+	}
+	g.fault(path, insecure, "make it yours: "+shown(fmt.Sprintf("sudo chown %d", g.euid), path), 0, "belongs to user %d, not to you", uid)
+	return false
+}
+
+// agents looks at what says who an agent is.
+func (g *guard) agents(dir string) {
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, d := range names {
+		if !isAgent(d.Name()) {
+			continue
+		}
+		for _, e := range ofAgent {
+			g.one(filepath.Join(dir, d.Name(), e.name), e)
+		}
+	}
+}
+
+// wayTo looks at every directory above a path: who can rename one of them can put another in its place. One that others may
+// write to needs the sticky bit, as /tmp has it; then what lies there is only its owner's to rename.
+func (g *guard) wayTo(path string) {
+	for dir := filepath.Dir(path); !g.seen["way "+dir]; dir = filepath.Dir(dir) {
+		g.seen["way "+dir] = true
+		info, err := os.Lstat(dir)
+		if err != nil {
+			continue
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			if real, err := filepath.EvalSymlinks(dir); err == nil && g.ownedAbove(dir, info) {
+				g.wayTo(filepath.Join(real, "x"))
+			}
+			continue
+		}
+		mode := info.Mode()
+		if g.ownedAbove(dir, info) && mode.Perm()&notWritable != 0 && mode&fs.ModeSticky == 0 {
+			g.fault(dir, insecure, shown("chmod go-w", dir), mode.Perm()&^notWritable,
+				"can be written to by others (mode %04o), and lies above what clawsh uses", mode.Perm())
+		}
+	}
+}
+
+// ownedAbove is owned, for a directory above: in a user namespace, whoever owns what lies outside has no number.
+func (g *guard) ownedAbove(dir string, info fs.FileInfo) bool {
+	if uid := owner(info); uid == overflowUser && unmapped() {
+		return true
+	}
+	return g.owned(dir, info)
+}
+
+// overflowUser is the owner of what belongs to nobody in this user namespace.
+const overflowUser = 65534
+
+// unmapped tells whether this is a user namespace in which some users have no number.
+func unmapped() bool {
+	b, err := os.ReadFile("/proc/self/uid_map")
+	return err == nil && !slices.Equal(strings.Fields(string(b)), []string{"0", "0", "4294967295"})
+}
+
+// shown is a command to be typed.
+func shown(words string, paths ...string) string {
+	for _, p := range paths {
+		if strings.Trim(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%,:") != "" {
+			p = "'" + strings.ReplaceAll(p, "'", `'\''`) + "'"
+		}
+		words += " " + p
+	}
+	return words
+}

@@ -40,7 +40,7 @@ func (r checkResult) WriteText(w io.Writer) error {
 
 func (r checkResult) left() (n int) {
 	for _, p := range r.Problems {
-		if !p.Rebuilt {
+		if !p.Rebuilt && !p.Lag {
 			n++
 		}
 	}
@@ -59,7 +59,7 @@ func check() command.Command {
 	var k checker
 	return command.Command{Name: "check", Envelope: "memory check", Summary: "check the memory and its mirrors for damage",
 		Long: `Checks the database (its structure and that of its indexes, references, the schema), and whether the session mirrors say what it
-says. Exit code 1 if anything is wrong. Others may go on reading and writing; with --words or --rebuild they wait to write.`,
+says. Exit code 1 if anything is wrong; a mirror that lacks its last lines, as after a crash, is told and is no damage. Others may go on reading and writing; with --words or --rebuild they wait to write.`,
 		Example: "claw-mem check --repair-mirror",
 		Flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&k.words, "words", false, "also compare every word of the search indexes with the entries")
@@ -103,7 +103,7 @@ func (k *checker) access(c *command.Call, cfg *config.Config) confine.Access {
 
 func (k *checker) first() string {
 	for _, p := range k.result.Problems {
-		if !p.Rebuilt {
+		if !p.Rebuilt && !p.Lag {
 			return terminal.Escape(p.Message)
 		}
 	}
@@ -219,7 +219,7 @@ func (k *checker) session(id string) error {
 	if err == nil && !d.Any() {
 		return nil
 	}
-	p.Message = fmt.Sprintf("session %s: %s", id, d)
+	p.Message, p.Lag = fmt.Sprintf("session %s: %s", id, d), d.Behind && err == nil
 	if err != nil {
 		p.Message = fmt.Sprintf("session %s: %v", id, err)
 	}

@@ -20,12 +20,14 @@ const (
 	ProblemMirror       = "mirror"       // a session's mirror differs from the memory
 )
 
-// Problem is something that is wrong with a memory. Rebuilt tells that Rebuild, or for a mirror Mirror.Rewrite, mended it.
+// Problem is something that is wrong with a memory. Rebuilt tells that Rebuild, or for a mirror Mirror.Rewrite, mended it. Lag tells
+// that it is no damage: a mirror lacks its last lines, as a process leaves it that was killed.
 type Problem struct {
 	What           string `json:"what"`
 	ConversationID string `json:"conversation_id,omitzero"`
 	Message        string `json:"message"`
 	Rebuilt        bool   `json:"rebuilt,omitzero"`
+	Lag            bool   `json:"lag,omitzero"`
 }
 
 // maxProblems bounds the problems of one kind.

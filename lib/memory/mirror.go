@@ -24,7 +24,15 @@ import (
 // Directories are 0700, files 0600; a line is one write. Nothing is synced: the database is the truth, Compare says where
 // they differ, and Rewrite makes a session anew. A final is written to the session only if it says more than the last response, that is, if
 // its stop reason is not final_text.
-type Mirror struct{ Dir string }
+//
+// With Before (Store.Before) a session is completed when it is written to: a process that was killed after it stored a record had
+// not mirrored it.
+type Mirror struct {
+	Dir    string
+	Before func(e *Entry) (list []Entry, all bool, err error)
+
+	ends map[string]int64 // where each session ended after our own last line
+}
 
 // MirrorError is a failure to mirror. The record itself may be stored: log it and go on.
 type MirrorError struct {
@@ -131,7 +139,7 @@ func (m *Mirror) put(root *os.Root, e *Entry, agent string) error {
 		return untraced
 	}
 	file = path.Join(dir, e.ConversationID+".jsonl")
-	err := appendLine(root, file, line)
+	err := m.appendSession(root, file, e, line)
 	if err == nil {
 		file = path.Join(dir, current+".jsonl")
 		err = pointTo(root, dir, e.ConversationID+".jsonl")

@@ -20,7 +20,7 @@ var rows = [][]string{
 	{"command"},
 	{"config", "permit", "terminal", "process", "confine", "conversation", "edit"},
 	{"durable", "result"},
-	{"record", "envelope", "seccomp", "secret"},
+	{"record", "envelope", "seccomp", "secret", "obeyed"},
 }
 
 func rowOf(pkg string) int {

@@ -143,7 +143,7 @@ func (b *client) launch(ctx context.Context, l tool.Launch) (tool.Launched, erro
 	if err != nil {
 		return tool.Launched{}, err
 	}
-	r, err := b.do(ctx, ask{Program: &sandbox.Program{Argv: l.Argv, Dir: l.Dir, Env: l.Env}, Adapt: sandbox.Adapt{Home: l.Home, Layout: l.Ask.Layout, ReadOnly: l.ReadOnly, Alone: l.Alone,
+	r, err := b.do(ctx, ask{Program: &sandbox.Program{Argv: l.Argv, Dir: l.Dir, Env: l.Env}, Adapt: sandbox.Adapt{Home: l.Home, Layout: l.Ask.Layout, ReadOnly: l.ReadOnly, Alone: l.Alone, Obeyed: l.Obeyed,
 		Limits: sandbox.Limits{MemoryBytes: value(l.Ask.MemoryBytes), Processes: value(l.Ask.Processes), CPUS: value(l.Ask.CPUSeconds)}}}, s.files[:]...)
 	s.finish()
 	if errors.Is(err, errLost) { // it was killed as well: it may not be said that it could not be run

@@ -111,16 +111,16 @@ func openExecutor(c *command.Call) (*executor, error) {
 	return e, nil
 }
 
-// guard asks the policy again while a call runs that was permitted at a risk.
-func (e *executor) guard(risk string) tool.Guard {
+// guard asks the policy again while a call runs that was permitted.
+func (e *executor) guard(with policy.Permitted) tool.Guard {
 	return func(kind, dir string, argv []string) error {
 		if kind == tool.GuardExec {
-			return e.policy.ExecIn(dir, argv, risk)
+			return e.policy.ExecIn(dir, argv, with)
 		}
-		if kind == tool.GuardOpenWrite && risk == record.RiskLow {
+		if kind == tool.GuardOpenWrite && with.Risk == record.RiskLow {
 			return tool.ErrReadOnly
 		}
-		return e.policy.Access(argv[0], kind == tool.GuardOpenWrite)
+		return e.policy.Access(argv[0], kind == tool.GuardOpenWrite, with)
 	}
 }
 
@@ -193,7 +193,8 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 	if call.Verdict.Decision != record.Allow {
 		return denied("denied: %s", call.Verdict.Reason)
 	}
-	if err := e.admit(call); err != nil {
+	with, err := e.admit(call)
+	if err != nil {
 		o := denied("denied: %v", err)
 		o.Meta.Permit = record.PermitInvalid
 		switch {
@@ -217,7 +218,7 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 	ctx, cancel := e.watchEstop(ctx)
 	defer cancel(nil)
 	env := *e.env
-	env.ConversationID, env.Guard, env.ReadOnly = call.ConversationID, e.guard(call.Verdict.Risk), call.Verdict.Risk == record.RiskLow
+	env.ConversationID, env.Guard, env.Obeyed, env.ReadOnly = call.ConversationID, e.guard(with), with.Obeyed, call.Verdict.Risk == record.RiskLow
 	env.Results = e.results
 	if call.ConversationID != "" {
 		env.Result = result.Prefix + result.ID(call.ID)
@@ -248,23 +249,24 @@ func (e *executor) keep(call record.ToolCall, r tool.Result) {
 	}
 }
 
-// admit checks that the permit is for exactly this call, and that it was not used before.
-func (e *executor) admit(call record.ToolCall) error {
+// admit checks that the permit is for exactly this call, and that it was not used before. It returns what it permits.
+func (e *executor) admit(call record.ToolCall) (policy.Permitted, error) {
+	with := policy.Permitted{Risk: call.Verdict.Risk, Obeyed: call.Verdict.Obeyed}
 	now := time.Now()
 	claims, err := e.verifier.Verify(call.Verdict.Permit, permit.Claims{CallID: call.ID, ConversationID: call.ConversationID,
 		Tool: call.Tool, ArgsSHA256: record.HashBytes(call.Args), Risk: call.Verdict.Risk, Decision: record.Allow,
-		PolicyHash: call.Verdict.PolicyHash}, now)
+		PolicyHash: call.Verdict.PolicyHash, Obeyed: permit.Files(call.Verdict.Obeyed)}, now)
 	if err != nil {
-		return fmt.Errorf("permit: %w", err)
+		return with, fmt.Errorf("permit: %w", err)
 	}
 	expires, err := time.Parse(record.TimeFormat, claims.ExpiresAt)
 	if err != nil {
-		return fmt.Errorf("permit: its expiry is no time: %w", err)
+		return with, fmt.Errorf("permit: its expiry is no time: %w", err)
 	}
 	if err := e.register.Use(claims.Nonce, expires, now); err != nil {
-		return fmt.Errorf("permit: %w", err)
+		return with, fmt.Errorf("permit: %w", err)
 	}
-	return nil
+	return with, nil
 }
 
 // errEstop is the cause by which a running tool is cancelled.

@@ -125,7 +125,7 @@ type was struct {
 
 func (k *checker) verdict(call record.ToolCall) record.Verdict {
 	d := k.policy.Decide(policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
-	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule, Approval: record.ApprovalNotRequired,
+	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule, Approval: record.ApprovalNotRequired, Obeyed: d.Obeyed,
 		PolicyHash: k.policy.Hash(), DecidedAt: record.Now()}
 	switch d.Outcome {
 	case policy.Allow:

@@ -107,7 +107,7 @@ func readCall(line record.Line) (record.ToolCall, error) {
 // decide asks the policy, the emergency stop and, where needed, a person.
 func (g *gate) decide(ctx context.Context, call record.ToolCall) record.Verdict {
 	d := g.policy.Decide(policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
-	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule, Approval: record.ApprovalNotRequired,
+	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule, Approval: record.ApprovalNotRequired, Obeyed: d.Obeyed,
 		PolicyHash: g.policy.Hash()}
 	if stopped, why := config.Estop(g.config.Home); stopped {
 		return stop(v, why)
@@ -179,7 +179,7 @@ func (g *gate) ask(ctx context.Context, call record.ToolCall, d policy.Verdict, 
 // sessionKey is what a yes for the session is a yes to: these very bytes, in this conversation, under this policy. A session
 // is the life of this process: a conversation on the terminal has one gate.
 func sessionKey(call record.ToolCall, v record.Verdict) string {
-	return strings.Join([]string{call.ConversationID, call.Tool, record.HashBytes(call.Args), v.Risk, v.PolicyHash}, "\x00")
+	return strings.Join([]string{call.ConversationID, call.Tool, record.HashBytes(call.Args), v.Risk, v.PolicyHash, permit.Files(v.Obeyed)}, "\x00")
 }
 
 // watchEstop cancels a question when the emergency stop is pulled. The function that it returns ends the watch.

@@ -50,6 +50,20 @@ type Claims struct {
 	HomeID         string `json:"home_id"`
 	ExpiresAt      string `json:"expires_at"`
 	Nonce          string `json:"nonce"`
+	// Obeyed are those of the verdict, as a JSON array; empty if there are none.
+	Obeyed string `json:"obeyed,omitzero"`
+}
+
+// Files is a list of files as a claim; nothing if there are none.
+func Files(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	raw, err := record.Encode(names)
+	if err != nil {
+		return "invalid" // which no list is equal to
+	}
+	return string(raw)
 }
 
 // NewNonce returns 128 random bits in hex.
@@ -144,7 +158,8 @@ func compare(got, want Claims) error {
 	for _, f := range []struct{ name, got, want string }{
 		{"version", got.V, want.V}, {"call id", got.CallID, want.CallID}, {"conversation", got.ConversationID, want.ConversationID},
 		{"tool", got.Tool, want.Tool}, {"arguments", got.ArgsSHA256, want.ArgsSHA256}, {"risk", got.Risk, want.Risk},
-		{"decision", got.Decision, want.Decision}, {"policy", got.PolicyHash, want.PolicyHash}, {"home", got.HomeID, want.HomeID}} {
+		{"decision", got.Decision, want.Decision}, {"policy", got.PolicyHash, want.PolicyHash}, {"home", got.HomeID, want.HomeID},
+		{"list of obeyed files", got.Obeyed, want.Obeyed}} {
 		if f.got != f.want {
 			return fmt.Errorf("%w: its %s differs", ErrMismatch, f.name)
 		}

@@ -13,10 +13,10 @@ import (
 const maxAlways = 1000
 
 // Always is the narrowest rule that answers a question about a call, and in words what it allows. There is none for what is
-// not asked, for what an own rule asks about, for tools that no rule is offered for, and for texts of which a character would
+// not asked, for what an own rule asks about, for what other programs obey, for tools that no rule is offered for, and for texts of which a character would
 // have to be escaped to be seen.
 func (p *Policy) Always(c Call, v Verdict) (r config.Rule, words string, ok bool) {
-	if v.Outcome != Ask || strings.HasPrefix(v.Rule, "rule.") {
+	if v.Outcome != Ask || strings.HasPrefix(v.Rule, "rule.") || len(v.Obeyed) > 0 {
 		return r, "", false
 	}
 	var when, other string

@@ -77,7 +77,9 @@ func copies(j *judge, p *parsed, s *state) finding {
 			f = stricter(f, opaque("%s puts everything in %+q over what is there, .git among it", p.name, bounded(from.text)))
 			continue
 		}
-		f = stricter(f, j.operand(value{text: filepath.Join(to.text, name), known: true}, kindWrite, s))
+		into := filepath.Join(to.text, name)
+		f = stricter(f, j.operand(value{text: into, known: true}, kindWrite, s))
+		f = stricter(f, stricter(j.brought(from.text, into, s), j.brought(from.text, to.text, s)))
 	}
 	return f
 }

@@ -43,8 +43,9 @@ func (p *Policy) nested(text string, level int) finding {
 	return onlyBlocked(p.script(text, level+1))
 }
 
+// onlyBlocked leaves what is blocked, and what has to be asked at every level.
 func onlyBlocked(f finding) finding {
-	if f.blocked && f.rule != "shell.syntax" {
+	if f.blocked && f.rule != "shell.syntax" || !f.blocked && len(f.obeyed) > 0 {
 		return f
 	}
 	return finding{}

@@ -135,6 +135,9 @@ func gitRunner(j *judge, argv []value, s *state, depth int) finding {
 		return opaque("git without a command")
 	}
 	sub := argv[i].text
+	if sub == "init" || sub == "clone" {
+		return stricter(j.newRepository(sub, argv[i+1:], s), j.everyPath(argv[i+1:], s, writing))
+	}
 	options, ok := gitCommands[sub]
 	if f, listed := j.listedWord(argv, i, s); listed && i == 1 {
 		return f

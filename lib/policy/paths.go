@@ -117,8 +117,13 @@ func (p *Policy) place(name, abs string, a access, workspaces ...string) finding
 	switch {
 	case !within && p.workspaceOnly:
 		return outside(name)
-	case a != reading && protected(abs, workspaces):
+	case a != reading && (protected(abs, workspaces) || p.inRepository(abs)):
 		return blocked("path.protected", "%+q is protected: git runs what it says", bounded(name))
+	}
+	if f, ok := p.obeyed(name, abs, a, workspaces); ok {
+		return f
+	}
+	switch {
 	case !within:
 		return medium("path.open", "%+q is outside the workspace, which workspace_only = false permits", bounded(name))
 	case a != reading:
@@ -149,6 +154,15 @@ func (p *Policy) inReadRoot(name, abs, root string, a access) finding {
 	return low("path.read_root", "reads in %s (security.read_roots)", root)
 }
 
+// gitRuns are the names in a repository that decide what git runs, and the repository itself.
+func gitRuns(name string) bool {
+	switch name {
+	case "", "config", "config.worktree", "hooks", "modules", "worktrees", "info", "commondir":
+		return true
+	}
+	return false
+}
+
 // protected are places from which git starts programs. The way to the workspace itself does not count.
 func protected(abs string, workspaces []string) bool {
 	for _, w := range workspaces {
@@ -163,8 +177,7 @@ func protected(abs string, workspaces []string) bool {
 			continue
 		}
 		rest := append(parts[i+1:], "")
-		switch rest[0] {
-		case "", "config", "config.worktree", "hooks", "modules", "worktrees", "info":
+		if gitRuns(rest[0]) {
 			return true
 		}
 	}

@@ -79,6 +79,10 @@ type Verdict struct {
 	Outcome            Outcome
 	Risk, Rule, Reason string
 
+	// Obeyed are the files that other programs obey and that the call writes, as far as the question names them: a permit
+	// is for these.
+	Obeyed []string
+
 	lifts bool   // denied for its risk alone: a rule may make a question of it
 	found string // what was found, without what follows from it
 }
@@ -216,7 +220,8 @@ func (p *Policy) compute() string {
 type finding struct {
 	risk, rule, reason string
 	blocked            bool
-	part               bool // the reason names the part of the script that it is about
+	part               bool     // the reason names the part of the script that it is about
+	obeyed             []string // the files that it writes and other programs obey
 }
 
 func low(rule, format string, args ...any) finding {
@@ -246,11 +251,16 @@ func (f finding) rank() int {
 }
 
 // stricter returns the stricter of two findings, the first where they are equal.
+// Of two that are high, the one that a question has to name.
 func stricter(a, b finding) finding {
-	if b.rank() > a.rank() {
-		return b
+	c := a
+	if b.rank() > a.rank() || b.rank() == a.rank() && len(b.obeyed) > 0 && len(a.obeyed) == 0 {
+		c = b
 	}
-	return a
+	if len(a.obeyed) > 0 && len(b.obeyed) > 0 {
+		c.obeyed = joined(a.obeyed, b.obeyed)
+	}
+	return c
 }
 
 // Decide gives the verdict about a call: that of the built-in rules, and then that of the user's own.
@@ -321,13 +331,18 @@ func (p *Policy) examine(c Call) finding {
 
 // apply turns a finding into a verdict by the autonomy level.
 func (p *Policy) apply(tool string, f finding) Verdict {
-	v := Verdict{Outcome: Deny, Risk: f.risk, Rule: f.rule, Reason: f.reason, found: f.reason}
+	if !f.blocked && len(f.obeyed) > 1 {
+		f.reason += fmt.Sprintf(" (one of %d such files)", len(f.obeyed))
+	}
+	v := Verdict{Outcome: Deny, Risk: f.risk, Rule: f.rule, Reason: f.reason, found: f.reason, Obeyed: f.obeyed}
 	switch {
 	case f.blocked:
 	case f.risk == record.RiskLow:
 		v.Outcome = Allow
 	case p.autonomy == "readonly":
 		v.Rule, v.Reason = "autonomy.readonly", "readonly allows no "+tool+" that is not low risk: "+f.reason
+	case p.autonomy == "full" && len(f.obeyed) > 0:
+		v.Outcome = Ask // what it leads to happens outside the sandbox
 	case p.autonomy == "full":
 		v.Outcome = Allow
 	case p.autonomy == "supervised" && (f.risk == record.RiskMedium || p.high):

@@ -186,5 +186,5 @@ func (r *rule) verdict(o Outcome, v Verdict, more string) Verdict {
 	if reason == "" {
 		reason = "by the rule " + r.Name
 	}
-	return Verdict{Outcome: o, Risk: v.Risk, Rule: "rule." + r.Name, Reason: reason + more}
+	return Verdict{Outcome: o, Risk: v.Risk, Rule: "rule." + r.Name, Reason: reason + more, Obeyed: v.Obeyed}
 }

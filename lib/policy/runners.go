@@ -179,7 +179,7 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 			rest = rest[1:]
 			continue
 		case strings.HasPrefix(w, "-"):
-			return stricter(opaque("xargs %+q is an option that no rule is for", bounded(w)), j.anyPaths(rest, s))
+			return stricter(opaque("xargs %+q is an option that no rule is for", bounded(w)), j.everyPath(rest, s, writing))
 		}
 		break
 	}
@@ -214,7 +214,8 @@ func (j *judge) withAnyWords(argv []value, s *state, depth int, replace string) 
 	}
 	f := j.wrappedRun(argv, s, depth)
 	if f.rank() < 2 && !slices.Contains(harmlessWith, name) {
-		return high("command.words", "%+q gets words that are known only when it runs, and could do more than read with some", bounded(name))
+		f = high("command.words", "%+q gets words that are known only when it runs, and could do more than read with some", bounded(name))
+		return stricter(f, j.everyPath(argv[1:], s, writing))
 	}
 	return f
 }

@@ -7,13 +7,22 @@ import (
 	"clawsh/lib/record"
 )
 
-// Exec is ExecIn in the workspace, for a call that was judged high: only what is blocked is refused.
-func (p *Policy) Exec(argv []string) error { return p.ExecIn(p.workspace, argv, record.RiskHigh) }
+// Permitted is what a call was permitted to do: its risk, and the files among those that it may write which other programs obey.
+type Permitted struct {
+	Risk   string
+	Obeyed []string
+}
+
+// Exec is ExecIn in the workspace, for a call that was judged high: only what is blocked is refused, and what other programs
+// obey.
+func (p *Policy) Exec(argv []string) error {
+	return p.ExecIn(p.workspace, argv, Permitted{Risk: record.RiskHigh})
+}
 
 // ExecIn is asked again when a permitted script is about to start a program in a directory, with the words as they have been
-// expanded: what the script hid behind a variable is visible now, paths among them. Risk is what the call was judged, and
+// expanded: what the script hid behind a variable is visible now, paths among them. With is what the call was judged, and
 // what was approved: a program that is riskier than that was not foreseen, and does not run. The error says why.
-func (p *Policy) ExecIn(dir string, argv []string, risk string) error {
+func (p *Policy) ExecIn(dir string, argv []string, with Permitted) error {
 	if len(argv) == 0 {
 		return errors.New("there is no program")
 	}
@@ -31,18 +40,18 @@ func (p *Policy) ExecIn(dir string, argv []string, risk string) error {
 	steps := 0
 	j := &judge{p: p, steps: &steps, exact: true}
 	f = stricter(f, j.run(values, &state{dirs: []string{dir}, vars: map[string]value{}, named: true}, 0)) // where its words come from was judged before
-	if f.blocked || f.risk == record.RiskHigh && risk != record.RiskHigh || f.rank() > 0 && risk == record.RiskLow {
+	if f.blocked || !with.foreseen(f) || f.risk == record.RiskHigh && with.Risk != record.RiskHigh || f.rank() > 0 && with.Risk == record.RiskLow {
 		return errors.New(f.reason)
 	}
 	return nil
 }
 
 // Access is asked again when a permitted call is about to open or examine a file by its absolute path.
-func (p *Policy) Access(path string, write bool) error {
+func (p *Policy) Access(path string, write bool, with Permitted) error {
 	if path == "/dev/null" {
 		return nil
 	}
-	if f := p.path(filepath.Clean(path), toWrite(write)); f.blocked {
+	if f := p.path(filepath.Clean(path), toWrite(write)); f.blocked || !with.foreseen(f) {
 		return errors.New(f.reason)
 	}
 	return nil

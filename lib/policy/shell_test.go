@@ -102,15 +102,15 @@ func TestWhenItRuns(t *testing.T) {
 	if err := p.Exec([]string{"/bin/cat", "a.txt", "-n"}); err != nil {
 		t.Error(err)
 	}
-	if p.ExecIn(p.workspace+"/sub", []string{"/bin/cat", "pw"}, "medium") == nil || p.ExecIn(p.workspace+"/sub", []string{"/bin/cat", "../a.txt", "deep"}, "medium") != nil {
+	if p.ExecIn(p.workspace+"/sub", []string{"/bin/cat", "pw"}, Permitted{Risk: "medium"}) == nil || p.ExecIn(p.workspace+"/sub", []string{"/bin/cat", "../a.txt", "deep"}, Permitted{Risk: "medium"}) != nil {
 		t.Error("paths are not relative to the directory")
 	}
 	for _, path := range []string{"/etc/passwd", p.workspace + "/passwd", p.workspace + "/../x"} {
-		if p.Access(path, false) == nil {
+		if p.Access(path, false, Permitted{}) == nil {
 			t.Errorf("%s may be read", path)
 		}
 	}
-	if p.Access(p.workspace+"/.git/config", true) == nil || p.Access(p.workspace+"/a.txt", true) != nil {
+	if p.Access(p.workspace+"/.git/config", true, Permitted{}) == nil || p.Access(p.workspace+"/a.txt", true, Permitted{}) != nil {
 		t.Error("writing")
 	}
 }

@@ -168,16 +168,18 @@ const (
 
 // Verdict is what claw-gate decided about a call. Permit is set if, and only if, Decision is Allow.
 type Verdict struct {
-	Decision   string `json:"decision"`
-	Risk       string `json:"risk"`
-	Reason     string `json:"reason"`
-	Rule       string `json:"rule"`
-	Approval   string `json:"approval"`
-	PolicyHash string `json:"policy_hash"`
-	DecidedAt  string `json:"decided_at"`
-	AuditID    string `json:"audit_id,omitzero"`
-	ExpiresAt  string `json:"expires_at,omitzero"`
-	Permit     string `json:"permit,omitzero"`
+	Decision string `json:"decision"`
+	Risk     string `json:"risk"`
+	Reason   string `json:"reason"`
+	Rule     string `json:"rule"`
+	Approval string `json:"approval"`
+	// Obeyed are the files that other programs obey and that the question was about, relative to the workspace if they lie in it.
+	Obeyed     []string `json:"obeyed,omitzero"`
+	PolicyHash string   `json:"policy_hash"`
+	DecidedAt  string   `json:"decided_at"`
+	AuditID    string   `json:"audit_id,omitzero"`
+	ExpiresAt  string   `json:"expires_at,omitzero"`
+	Permit     string   `json:"permit,omitzero"`
 }
 
 // Statuses of a ToolResult and of a receipt.

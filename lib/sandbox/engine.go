@@ -68,7 +68,9 @@ type Adapt struct {
 	Layout   string `json:"layout,omitzero"`
 	ReadOnly bool   `json:"read_only,omitzero"`
 	Alone    bool   `json:"alone,omitzero"`
-	Limits   Limits `json:"limits,omitzero"` // zero: the sandbox's own
+	// Obeyed are files that other programs obey, and that the call may write all the same.
+	Obeyed []string `json:"obeyed,omitzero"`
+	Limits Limits   `json:"limits,omitzero"` // zero: the sandbox's own
 }
 
 // narrow applies what a call asks for.
@@ -80,6 +82,7 @@ func (s *Sandbox) narrow(a Adapt) (Place, Limits) {
 	if a.Layout == Staged {
 		p.Layout = Staged
 	}
+	p.Obeyed = a.Obeyed
 	p.ReadOnly, p.Alone = p.ReadOnly || a.ReadOnly, p.Alone || a.Alone
 	lower := func(have *int, want int) {
 		if want > 0 {

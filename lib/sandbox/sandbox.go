@@ -104,6 +104,7 @@ type Place struct {
 	Roots     []string `json:"roots,omitzero"`      // directories of files to read, in every engine, containers too
 	Hidden    []string `json:"hidden,omitzero"`     // covered where they lie within the others
 	Refuse    []string `json:"refuse,omitzero"`     // what no workspace may be or contain
+	Obeyed    []string `json:"obeyed,omitzero"`     // files that other programs obey, and that may be written
 	Image     string   `json:"image,omitzero"`      // for the container engine
 	Runtime   string   `json:"runtime,omitzero"`    // the container engine's command
 }

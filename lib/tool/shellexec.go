@@ -66,7 +66,7 @@ func (s *shell) launch(ctx context.Context, h interp.HandlerContext, argv, env [
 	if s.env.Launch == nil {
 		return process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Stdout: h.Stdout, Stderr: h.Stderr})
 	}
-	l, err := s.env.Launch(ctx, Launch{Argv: argv, Env: env, Dir: h.Dir, Home: s.home.dir, Ask: s.ask, ReadOnly: s.env.ReadOnly,
+	l, err := s.env.Launch(ctx, Launch{Argv: argv, Env: env, Dir: h.Dir, Home: s.home.dir, Ask: s.ask, ReadOnly: s.env.ReadOnly, Obeyed: s.env.Obeyed,
 		Alone: s.env.ReadOnly && filepath.Base(argv[0]) == "git", Stdin: h.Stdin, Stdout: h.Stdout,
 		Stderr: h.Stderr})
 	if err != nil {

@@ -56,6 +56,7 @@ type Launch struct {
 	Dir, Home      string
 	Ask            config.SandboxAsk // what the call wants of the sandbox
 	ReadOnly       bool              // the workspace is to be read-only
+	Obeyed         []string          // files that other programs obey, and that it may write
 	Alone          bool              // the program is to start no other
 	Stdin          io.Reader         // nil is empty
 	Stdout, Stderr io.Writer
@@ -102,6 +103,8 @@ type Env struct {
 	Log *slog.Logger
 	// Guard refuses single accesses; nil refuses none.
 	Guard Guard
+	// Obeyed are the files that other programs obey and that the call was permitted to write.
+	Obeyed []string
 	// ReadOnly tells that the call was permitted to read only: nothing of the workspace is written, by programs neither.
 	ReadOnly bool
 	// Exclusive promises that this process runs one tool at a time, has no other children and collects orphans

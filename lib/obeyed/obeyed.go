@@ -1,0 +1,85 @@
+// Package obeyed knows the files that other programs of the user obey: what runs, or changes what runs, when its user
+// merely enters the directory, opens it in an editor, or asks a program for its version or a status. Writing such
+// a file is
+// a way out of the sandbox, so gate, file tools and sandbox all read this one table.
+package obeyed
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Match tells which row a path falls under: one of its components, or several in a row, bear a name of the table.
+func Match(name string) (Row, bool) { return find(name, false) }
+
+// Brings is Match for a place that something is moved or copied to: a directory brings what lies in it, so that the
+// beginning of a longer name counts too.
+func Brings(name string) (Row, bool) { return find(name, true) }
+
+func find(name string, partly bool) (Row, bool) {
+	name = filepath.ToSlash(filepath.Clean(name))
+	parts := strings.Split(strings.ToLower(name), "/")
+	for _, r := range rows {
+		for _, pattern := range r.Names {
+			if r.Exact && (path.Base(name) == pattern || runtime.GOOS ==
+				"darwin" && strings.EqualFold(path.Base(name), pattern)) ||
+				!r.Exact && matches(strings.Split(pattern, "/"), parts, partly) {
+				return r, true
+			}
+		}
+	}
+	return Row{}, false
+}
+
+func matches(pattern, parts []string, partly bool) bool {
+	for i := range parts {
+		n := 0
+		for n < len(pattern) && i+n < len(parts) && component(pattern[n], parts[i+n]) {
+			n++
+		}
+		if n == len(pattern) || partly && n > 0 && i+n == len(parts) {
+			return true
+		}
+	}
+	return false
+}
+
+func component(pattern, name string) bool {
+	if pattern == name {
+		return true
+	}
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// Covered are the names that the sandbox keeps a program from making in the root of the workspace.
+func Covered() []string {
+	var out []string
+	for _, r := range rows {
+		if !r.Cover {
+			continue
+		}
+		for _, name := range r.Names {
+			if !strings.ContainsAny(name, "*/~") {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// Repository tells whether git takes a directory itself for a repository, as a .git or a bare one is.
+func Repository(dir string) bool {
+	return Head(dir) && (there(dir, "commondir") || there(dir, "objects") && there(dir, "refs"))
+}
+
+// Head tells whether a directory has what every repository has.
+func Head(dir string) bool { return there(dir, "HEAD") }
+
+func there(dir, name string) bool {
+	_, err := os.Lstat(filepath.Join(dir, name))
+	return err == nil
+}

@@ -1,0 +1,162 @@
+package obeyed
+
+// Row is a kind of file that a program obeys.
+type Row struct {
+	// Names are patterns of path.Match in lower case, for one component of a path or several in a row. What lies
+	// below a
+	// name is meant too.
+	Names []string
+	// Exact tells that only a path's last component counts, as it is written.
+	Exact bool
+	// Program obeys the file, and Why says what it makes of it.
+	Program, Why string
+	// Cover tells that the sandbox keeps programs from making these names in the workspace's root where they are
+	// missing. It
+	// is left out where a builder would stumble over an empty directory of the name, or makes it itself.
+	Cover bool
+}
+
+// Rows are all rows. What the user has to run on purpose (a Makefile, package.json, go.mod, a test) is the
+// project's code
+// and not here. Neither are linters' settings, which are code of the project as well, .env, which most read as
+// data, and
+// what names a version only (.nvmrc, .tool-versions).
+func Rows() []Row { return rows }
+
+var rows = []Row{
+	// Version control: prompts and editors run git status wherever their user stands.
+	{Names: []string{".git"}, Program: "git",
+		Why: "hooks and settings of a repository name programs", Cover: true},
+	{Names: []string{"HEAD"}, Exact: true, Program: "git", Cover: true,
+		Why: "with objects and refs beside it, it makes its directory a repository, whose settings name programs"},
+	{Names: []string{".gitmodules"}, Program: "git",
+		Why: "it names repositories and paths that submodules are fetched from and to"},
+	{Names: []string{".gitattributes"}, Program: "git",
+		Why: "it chooses the filters, diff and merge drivers that git runs"},
+	{Names: []string{".gitconfig", ".config/git"}, Program: "git",
+		Why: "settings name programs: aliases, pagers, monitors, hooks"},
+	{Names: []string{".husky"}, Program: "git", Why: "hooks run at each commit, checkout and push", Cover: true},
+	{Names: []string{".githooks"}, Program: "git", Why: "hooks run at each commit, checkout and push"},
+	{Names: []string{".pre-commit-config.yaml", "lefthook.y*ml", ".lefthook.y*ml", ".lefthook", ".overcommit.yml"},
+		Program: "git",
+		Why:     "managers of hooks run what it names at each commit"},
+	{Names: []string{".hg", ".hgrc"}, Program: "hg", Why: "hooks and extensions in its settings run with each command"},
+	{Names: []string{".jj", ".sl", ".bzr", ".svn", ".pijul", "_darcs"}, Program: "jj, sl, bzr, svn, pijul, darcs",
+		Why: "settings of a repository name programs"},
+
+	// Shells.
+	{Names: []string{".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".bash_completion",
+		".profile"},
+		Program: "bash", Why: "it runs when a shell starts or ends"},
+	{Names: []string{".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".zsh*.zwc", ".zlog*.zwc",
+		".zprofile.zwc"},
+		Program: "zsh", Why: "it runs when a shell starts or ends"},
+	{Names: []string{"config.fish", ".config/fish"}, Program: "fish", Why: "it runs when a shell starts"},
+	{Names: []string{".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".shrc", ".shinit", ".xonshrc",
+		".config/nushell",
+		".config/elvish", ".config/powershell", "*_profile.ps1", "profile.ps1"},
+		Program: "ksh, csh, xonsh, nu, elvish, pwsh",
+		Why:     "it runs when a shell starts or ends"},
+	{Names: []string{".inputrc"}, Program: "readline", Why: "it binds keys to text that is typed into every shell"},
+	{Names: []string{".envrc"}, Program: "direnv", Why: "it runs when a shell enters the directory", Cover: true},
+	{Names: []string{".mise.toml", "mise.toml", ".mise.*.toml", "mise.*.toml", ".mise", ".config/mise", ".rtx.toml"},
+		Program: "mise",
+		Why:     "its hooks and variables apply when a shell enters the directory"},
+	{Names: []string{".autoenv", ".autoenv.zsh", ".autoenv_leave.zsh"}, Program: "autoenv",
+		Why: "it runs when a shell enters or leaves the directory"},
+	{Names: []string{".tmux.conf", ".config/tmux", ".screenrc", ".byobu"}, Program: "tmux, screen",
+		Why: "it runs commands when a terminal is opened"},
+	{Names: []string{".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", ".config/autostart",
+		".config/systemd",
+		".config/environment.d", ".local/share/applications", ".local/share/dbus-1", ".local/share/systemd",
+		"launchagents"},
+		Program: "the desktop", Why: "it starts programs when its user logs in"},
+	{Names: []string{".local/bin"}, Program: "every shell", Why: "its programs stand on PATH, before the system's"},
+
+	// Editors, when they open a file or the directory.
+	{Names: []string{".vimrc", ".gvimrc", "_vimrc", "_gvimrc", ".vim", ".lvimrc", ".local.vimrc"}, Program: "vim",
+		Why: "it runs when vim starts, or opens a file here"},
+	{Names: []string{".exrc", ".nvim.lua", ".nvimrc"}, Program: "vim, nvim", Cover: true,
+		Why: "it runs when the editor starts here with exrc set"},
+	{Names: []string{".config/nvim", ".config/vim"}, Program: "vim, nvim", Why: "it runs when the editor starts"},
+	{Names: []string{".dir-locals.el"}, Program: "emacs", Cover: true,
+		Why: "its variables and code apply to each file that is opened here"},
+	{Names: []string{".dir-locals-2.el"}, Program: "emacs",
+		Why: "its variables and code apply to each file that is opened here"},
+	{Names: []string{".emacs", ".emacs.el", ".emacs.d", ".config/emacs"}, Program: "emacs",
+		Why: "it runs when emacs starts"},
+	{Names: []string{".ycm_extra_conf.py"}, Program: "vim", Why: "a completer runs it when a file is opened"},
+	{Names: []string{".vscode"}, Program: "VS Code", Cover: true,
+		Why: "tasks can run when the folder is opened, and settings name programs"},
+	{Names: []string{"*.code-workspace"}, Program: "VS Code",
+		Why: "tasks can run when it is opened, and settings name programs"},
+	{Names: []string{".devcontainer", ".devcontainer.json"}, Program: "VS Code",
+		Why: "commands in it run on the host when the folder is opened in a container"},
+	{Names: []string{".idea"}, Program: "JetBrains IDEs", Cover: true,
+		Why: "start-up tasks, run configurations and paths of tools in it are obeyed when the project is opened"},
+	{Names: []string{".zed"}, Program: "Zed", Why: "settings name the language servers that are started", Cover: true},
+	{Names: []string{".fleet", ".helix", ".nova", ".theia", ".vs"}, Program: "editors",
+		Why: "settings name the language servers and tools that are started"},
+	{Names: []string{".config/zed", ".config/helix", ".config/kak", ".config/code"}, Program: "editors",
+		Why: "settings name the language servers and tools that are started"},
+
+	// Agents and their tools, whose settings name programs and grant rights.
+	{Names: []string{".mcp.json"}, Program: "coding agents",
+		Why: "it names servers that are started as programs", Cover: true},
+	{Names: []string{"mcp.json"}, Program: "coding agents", Why: "it names servers that are started as programs"},
+	{Names: []string{".claude", ".codex", ".cursor", ".gemini"}, Program: "coding agents", Cover: true,
+		Why: "settings, hooks and permissions of agents that work here"},
+	{Names: []string{".windsurf", ".opencode", ".cline", ".roo", ".kiro", ".junie", ".goose", ".amp", ".qwen",
+		".crush", ".continue", ".aider*", ".clawsh",
+		"opencode.json*", ".amazonq", ".augment"}, Program: "coding agents",
+		Why: "settings, hooks and permissions of agents that work here"},
+
+	// Package managers and toolchains, which read these before they do anything, even tell their version.
+	{Names: []string{".npmrc"}, Program: "npm, pnpm", Cover: true,
+		Why: "settings name the shell, the node options and the registry of every command"},
+	{Names: []string{".yarnrc", ".yarnrc.yml", ".yarn/plugins", ".yarn/releases", ".pnp.*"}, Program: "yarn",
+		Why: "it names the program and the plugins that run as yarn"},
+	{Names: []string{".pnpmfile.cjs", "pnpmfile.js", "pnpmfile.cjs"}, Program: "pnpm",
+		Why: "it runs whenever packages are resolved"},
+	{Names: []string{"bunfig.toml", ".bunfig.toml"}, Program: "bun",
+		Why: "it names code that is loaded before every script"},
+	{Names: []string{".cargo"}, Program: "cargo", Cover: true,
+		Why: "settings name the compiler, its wrapper, runners and aliases"},
+	{Names: []string{"rust-toolchain", "rust-toolchain.toml"}, Program: "rustup",
+		Why: "it can name a directory whose programs run as cargo and rustc"},
+	{Names: []string{".config/go"}, Program: "go", Why: "GOFLAGS and the compilers in it apply to every command"},
+	{Names: []string{".mvn"}, Program: "mvn",
+		Why: "extensions and options of the machine are loaded by every command", Cover: true},
+	{Names: []string{".sbtopts", ".jvmopts"}, Program: "sbt", Why: "options of the Java machine load code"},
+	{Names: []string{".gradle/init.d", ".gradle/init.gradle*", ".gradle/gradle.properties"}, Program: "gradle",
+		Why: "it runs before every build"},
+	{Names: []string{".bundle"}, Program: "bundle", Why: "settings name paths and plugins that every command loads"},
+	{Names: []string{".gemrc", ".irbrc", ".pryrc"}, Program: "ruby", Why: "it runs when a console starts here"},
+	{Names: []string{"sitecustomize.py", "usercustomize.py", "*-packages/*.pth", "pyvenv.cfg"}, Program: "python",
+		Why: "it runs, or chooses what runs, whenever python starts with this directory on its path"},
+	{Names: []string{".pythonrc", ".pythonrc.py", ".pythonstartup", ".pdbrc", ".pdbrc.py", ".ipython",
+		"ipython_config.py",
+		"jupyter_*config.py", ".jupyter"}, Program: "python",
+		Why: "it runs when a console, a debugger or a notebook starts here"},
+	{Names: []string{".pip", "pip.conf", ".config/pip", ".pydistutils.cfg", ".condarc"}, Program: "pip, conda",
+		Why: "it names where packages come from"},
+	{Names: []string{".rprofile", ".renviron", ".octaverc", ".ghci", ".ocamlinit", ".iex.exs", ".juliarc.jl",
+		".sbclrc", ".guile",
+		".erlang"}, Program: "R, octave, ghci, ocaml, iex, julia, sbcl, guile, erl",
+		Why: "it runs when a console starts here"},
+	{Names: []string{".gdbinit", ".lldbinit", ".gdbearlyinit"}, Program: "gdb, lldb",
+		Why: "its commands run when a debugger starts here"},
+	{Names: []string{".psqlrc", ".sqliterc", ".mongorc.js", ".mongoshrc.js", ".my.cnf", ".mylogin.cnf"},
+		Program: "database consoles",
+		Why:     "its commands run when a console starts"},
+
+	// What sends secrets, or lets others in.
+	{Names: []string{".ssh"}, Program: "ssh", Why: "settings name programs, and keys let others in"},
+	{Names: []string{".netrc", "_netrc", ".curlrc", ".wgetrc", ".config/curlrc"}, Program: "curl, wget, git",
+		Why: "it says where names, passwords and requests go"},
+	{Names: []string{".rhosts", ".shosts", ".forward", ".procmailrc", ".mailcap"}, Program: "rsh, mail",
+		Why: "it lets others in, or names programs that are started"},
+	{Names: []string{".gnupg", ".aws", ".azure", ".kube", ".docker/config.json", ".config/containers",
+		".config/gcloud", ".terraformrc"},
+		Program: "gpg, cloud tools", Why: "settings name programs that hand out credentials"},
+}

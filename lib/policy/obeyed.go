@@ -1,0 +1,183 @@
+package policy
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"clawsh/lib/obeyed"
+)
+
+// ruleObeyed is about files that other programs of the user obey: writing one is a way out of the sandbox.
+const ruleObeyed = "path.obeyed"
+
+// maxObeyed bounds how many files one question is about. What is beyond is refused when it runs.
+const maxObeyed = 8
+
+// obeyed judges writing a file that other programs obey. What the way to the workspace is called does not count.
+func (p *Policy) obeyed(name, abs string, a access, workspaces []string) (finding, bool) {
+	if a == reading {
+		return finding{}, false
+	}
+	rel := below(abs, workspaces...)
+	row, ok := obeyed.Match(rel)
+	if ok && slices.Contains(row.Names, ".git") {
+		return finding{}, false // that has rules of its own
+	}
+	if !ok && !p.completes(abs) {
+		return finding{}, false
+	}
+	if !ok {
+		row.Program, row.Why = "git", "with the HEAD that is there already, it makes its directory a repository"
+	}
+	return heeded(name, row, rel), true
+}
+
+// below is a path relative to the workspace, if it lies in it.
+func below(abs string, workspaces ...string) string {
+	for _, w := range workspaces {
+		if abs != w && inside(abs, w) {
+			return strings.TrimPrefix(abs, strings.TrimSuffix(w, "/")+"/")
+		}
+	}
+	return abs
+}
+
+// heeded is the finding about a file of a row.
+func heeded(name string, row obeyed.Row, places ...string) finding {
+	f := high(ruleObeyed, "%+q would be obeyed by %s: %s", bounded(name), row.Program, row.Why)
+	f.obeyed = places
+	return f
+}
+
+// completes tells whether something is made that, with the HEAD that is there, makes a repository of a directory.
+func (p *Policy) completes(abs string) bool {
+	if _, ok := p.fs.(OS); !ok {
+		return false
+	}
+	for dir, child := filepath.Dir(abs), filepath.Base(abs); dir != child; dir, child = filepath.Dir(dir), filepath.Base(dir) {
+		switch child {
+		case "objects", "refs", "commondir":
+			if obeyed.Head(dir) {
+				return true
+			}
+		}
+		if !inside(dir, p.root) {
+			break
+		}
+	}
+	return false
+}
+
+// inRepository tells whether a path is a bare repository, or in one what git runs programs by. A repository's working files
+// are not in its directory.
+func (p *Policy) inRepository(abs string) bool {
+	if _, ok := p.fs.(OS); !ok {
+		return false
+	}
+	if obeyed.Repository(abs) {
+		return true
+	}
+	for dir, child := filepath.Dir(abs), filepath.Base(abs); ; dir, child = filepath.Dir(dir), filepath.Base(dir) {
+		if gitRuns(strings.ToLower(child)) && obeyed.Repository(dir) {
+			return true
+		}
+		if dir == filepath.Dir(dir) || !inside(dir, p.root) {
+			return false
+		}
+	}
+}
+
+// brought judges a place that something is moved, copied or linked to: a directory brings all that lies in it.
+func (j *judge) brought(from, to string, s *state) finding {
+	f := understood
+	if row, ok := obeyed.Brings(to); ok && !slices.Contains(row.Names, ".git") {
+		if _, whole := obeyed.Match(to); !whole {
+			f = heeded(to, row, j.named(to, s)...)
+		}
+	}
+	left := 10 * treeEntries
+	var walk func(dir, rel string, depth int)
+	walk = func(dir, rel string, depth int) {
+		entries, err := j.p.names(dir)
+		if err != nil {
+			return // it is no directory
+		}
+		for _, e := range entries {
+			if left--; left < 0 || depth > treeDepth {
+				f = stricter(f, opaque("%+q holds more than can be looked through", bounded(from)))
+				return
+			}
+			into := filepath.Join(rel, e.Name())
+			if row, ok := obeyed.Match(into); ok {
+				f = stricter(f, heeded(into, row, j.named(into, s)...))
+				continue
+			}
+			if e.IsDir() {
+				walk(filepath.Join(dir, e.Name()), into, depth+1)
+			}
+		}
+	}
+	for _, d := range j.absolute(from, s) {
+		walk(d, to, 0)
+	}
+	return f
+}
+
+// newRepository is the finding about git init and git clone: the last of their words names the directory, if any does.
+func (j *judge) newRepository(sub string, args []value, s *state) finding {
+	dir := "."
+	for _, v := range args {
+		if !v.known || !strings.HasPrefix(v.text, "-") {
+			dir = v.text
+		}
+	}
+	if sub == "clone" {
+		dir = strings.TrimSuffix(filepath.Base(dir), ".git") // where that is a path and not a URL, it is named as it is, too
+	}
+	f := high(ruleObeyed, "git %s makes a repository: its hooks and settings would be obeyed by git", sub)
+	f.obeyed = j.named(filepath.Join(dir, ".git"), s)
+	return f
+}
+
+// absolute are the places that a word may mean.
+func (j *judge) absolute(text string, s *state) []string {
+	if filepath.IsAbs(text) {
+		return []string{filepath.Clean(text)}
+	}
+	var out []string
+	for _, d := range s.dirs {
+		out = append(out, filepath.Join(d, text))
+	}
+	return out
+}
+
+// named are the places that a word may mean, as a permit names them.
+func (j *judge) named(text string, s *state) []string {
+	out := j.absolute(text, s)
+	for i, place := range out {
+		out[i] = below(place, j.p.workspace, j.p.root)
+	}
+	return out
+}
+
+// joined is both lists, without what lies in another place of them.
+func joined(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, place := range b {
+		if !among(place, out) && len(out) < maxObeyed {
+			out = append(out, place)
+		}
+	}
+	return out
+}
+
+// among tells whether a path is, or lies in, one of several.
+func among(path string, places []string) bool {
+	return slices.ContainsFunc(places, func(place string) bool { return inside(path, place) })
+}
+
+// foreseen tells whether a permit is for all files that a finding is about.
+func (p Permitted) foreseen(f finding) bool {
+	return !slices.ContainsFunc(f.obeyed, func(place string) bool { return !among(place, p.Obeyed) })
+}

@@ -10,8 +10,11 @@ import (
 )
 
 // forbiddenCommand judges one command that may stand anywhere: its name, what it does to the machine, and what it wraps.
-func (p *Policy) forbiddenCommand(c command, level int) finding {
-	u := unwrap(c)
+func (p *Policy) forbiddenCommand(c command, e effort) finding {
+	if f := e.tooComplex(); f.blocked {
+		return f
+	}
+	u := e.unwrap(c)
 	if u.deep {
 		return blocked("shell.unsafe_bytes", "a command that may run more than %d others", maxCommands)
 	}
@@ -29,18 +32,18 @@ func (p *Policy) forbiddenCommand(c command, level int) finding {
 		if verdict.blocked {
 			break
 		}
-		verdict = stricter(verdict, p.nested(text, level))
+		verdict = stricter(verdict, p.nested(text, e))
 	}
 	return verdict
 }
 
 // nested judges a script inside a script. Only what is blocked counts, since a wrapper is high by itself, and a text that is
 // no script is no reason to block.
-func (p *Policy) nested(text string, level int) finding {
-	if level >= maxUnwrap {
+func (p *Policy) nested(text string, e effort) finding {
+	if e.level >= maxUnwrap {
 		return blocked("shell.unsafe_bytes", "scripts in scripts, more than %d deep", maxUnwrap)
 	}
-	return onlyBlocked(p.script(text, level+1))
+	return e.remembered(text, func() finding { return onlyBlocked(p.scriptAt(text, e.deeper(), p.start())) })
 }
 
 // onlyBlocked leaves what is blocked, and what has to be asked at every level.
@@ -99,15 +102,15 @@ func everything(w string) bool {
 }
 
 // forkBomb finds a function that starts itself again and again.
-func forkBomb(f *syntax.FuncDecl, functions []string) finding {
+func forkBomb(f *syntax.FuncDecl, functions []string, e effort) finding {
 	if f.Name == nil {
 		return finding{}
 	}
 	calls, background, recursive := 0, false, false
-	syntax.Walk(f.Body, func(n syntax.Node) bool {
+	e.walk(f.Body, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CallExpr:
-			if w := wordsOf(n); len(w.words) > 0 && slices.Contains(functions, w.words[0]) {
+			if w := e.wordsOf(n); len(w.words) > 0 && e.spend(len(functions)) && slices.Contains(functions, w.words[0]) {
 				calls++
 				recursive = recursive || w.words[0] == f.Name.Value
 			}
@@ -123,9 +126,9 @@ func forkBomb(f *syntax.FuncDecl, functions []string) finding {
 }
 
 // declared are the names of the functions in a script.
-func declared(file *syntax.File) []string {
+func declared(file *syntax.File, e effort) []string {
 	var names []string
-	syntax.Walk(file, func(n syntax.Node) bool {
+	e.walk(file, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
 			names = append(names, f.Name.Value)
 		}

@@ -28,7 +28,7 @@ func isRunner(name string) bool {
 
 // pipeline judges pipes: a download must not end in an interpreter, and what is printed into a shell is a script. Each chain
 // of pipes is looked at once, as a whole.
-func (p *Policy) pipeline(n *syntax.BinaryCmd, l *landmarks, seen map[*syntax.BinaryCmd]bool, level int) finding {
+func (p *Policy) pipeline(n *syntax.BinaryCmd, l *landmarks, seen map[*syntax.BinaryCmd]bool, e effort) finding {
 	if n.Op != syntax.Pipe && n.Op != syntax.PipeAll || seen[n] {
 		return finding{}
 	}
@@ -39,7 +39,7 @@ func (p *Policy) pipeline(n *syntax.BinaryCmd, l *landmarks, seen map[*syntax.Bi
 			return blocked("shell.destructive", "it runs what it downloads")
 		}
 		if before != nil && within(s, l.shells) {
-			verdict = stricter(verdict, p.printed(before, level))
+			verdict = stricter(verdict, p.printed(before, e))
 		}
 		download = download || within(s, l.downloads)
 		before = s
@@ -61,28 +61,28 @@ func flatten(n *syntax.BinaryCmd, seen map[*syntax.BinaryCmd]bool, out []*syntax
 }
 
 // printed judges what echo or printf print, as a script.
-func (p *Policy) printed(s *syntax.Stmt, level int) finding {
+func (p *Policy) printed(s *syntax.Stmt, e effort) finding {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {
 		return finding{}
 	}
-	c := wordsOf(call)
+	c := e.wordsOf(call)
 	if name := c.name(); name != "echo" && name != "printf" {
 		verdict := finding{}
 		for _, r := range s.Redirs {
 			if r.Hdoc != nil {
 				text, _ := literal(r.Hdoc)
-				verdict = stricter(verdict, p.nested(text, level))
+				verdict = stricter(verdict, p.nested(text, e))
 			}
 		}
 		return verdict
 	}
-	verdict := p.nested(strings.Join(c.words[1:], " "), level)
+	verdict := p.nested(strings.Join(c.words[1:], " "), e)
 	for _, w := range c.words[1:] {
 		if verdict.blocked || !strings.ContainsAny(w, " \t\n") {
 			continue
 		}
-		verdict = stricter(verdict, p.nested(w, level))
+		verdict = stricter(verdict, p.nested(w, e))
 	}
 	return verdict
 }
@@ -91,11 +91,11 @@ func (p *Policy) printed(s *syntax.Stmt, level int) finding {
 type landmarks struct{ downloads, runs, shells []uint }
 
 // survey finds the landmarks of a script, in one pass: scripts are deep enough to make searching every part of them slow.
-func survey(file *syntax.File) *landmarks {
+func survey(file *syntax.File, e effort) *landmarks {
 	l := &landmarks{}
-	syntax.Walk(file, func(n syntax.Node) bool {
+	e.walk(file, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CallExpr); ok {
-			at, u := c.Pos().Offset(), unwrap(wordsOf(c))
+			at, u := c.Pos().Offset(), e.unwrap(e.wordsOf(c))
 			if u.runs(isDownloader) {
 				l.downloads = append(l.downloads, at)
 			}

@@ -45,15 +45,15 @@ func (k *knownOnly) Each(func(string, expand.Variable) bool) { k.missed = true }
 // expandWord expands a word of which everything is known into what the interpreter makes of it, by the interpreter's own
 // package: braces, parameters, words, patterns. It returns false for what depends on anything else. list lists a directory for
 // a pattern.
-func expandWord(w *syntax.Word, vars lookup, list func(string) ([]fs.DirEntry, error)) (out []string, ok bool) {
+func (e effort) expandWord(w *syntax.Word, vars lookup, list func(string) ([]fs.DirEntry, error)) (out []string, ok bool) {
 	env := &knownOnly{vars: vars}
-	if !followed(w, env) {
+	if !e.followed(w, env) {
 		return nil, false
 	}
 	defer unexpandable(&ok)
 	size := 0
 	for text, err := range expand.FieldsSeq(&expand.Config{Env: env, ReadDir2: list}, w) {
-		if size += len(text); err != nil || env.missed || !utf8.ValidString(text) || size > maxScriptBytes || len(out) == maxMatches {
+		if size += len(text); !e.spend(1+len(text)/8) || err != nil || env.missed || !utf8.ValidString(text) || size > maxScriptBytes || len(out) == maxMatches {
 			return nil, false
 		}
 		out = append(out, text)
@@ -62,9 +62,9 @@ func expandWord(w *syntax.Word, vars lookup, list func(string) ([]fs.DirEntry, e
 }
 
 // assignedText expands a word as an assignment does, without splitting it and without patterns.
-func assignedText(w *syntax.Word, vars lookup) (text string, ok bool) {
+func (e effort) assignedText(w *syntax.Word, vars lookup) (text string, ok bool) {
 	env := &knownOnly{vars: vars}
-	if !followed(w, env) {
+	if !e.followed(w, env) {
 		return "", false
 	}
 	defer unexpandable(&ok)
@@ -80,9 +80,9 @@ func unexpandable(ok *bool) {
 }
 
 // followed tells whether a word depends on the values of known variables and on nothing else, and is short enough.
-func followed(w *syntax.Word, env *knownOnly) bool {
+func (e effort) followed(w *syntax.Word, env *knownOnly) bool {
 	ok, computes := true, 0
-	syntax.Walk(w, func(n syntax.Node) bool {
+	e.walk(w, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.ParamExp:
 			env.Get(name(n))
@@ -98,6 +98,9 @@ func followed(w *syntax.Word, env *knownOnly) bool {
 		return ok
 	})
 	size := int(w.End().Offset()-w.Pos().Offset()) + env.asked
+	if computes > 0 {
+		e.spend(min(size, maxExpansion) * min(size, maxExpansion) / 32)
+	}
 	return ok && (computes == 0 && size <= maxScriptBytes || size <= maxExpansion && computes <= 1 || size<<computes <= maxExpansion)
 }
 

@@ -36,15 +36,18 @@ func (s *state) clone() *state {
 	return &state{dirs: slices.Clone(s.dirs), lost: s.lost, vars: maps.Clone(s.vars), named: s.named}
 }
 
+// maxPipe is how many parts of a pipe a list of names is followed through.
+const maxPipe = 16
+
 // listsNames tells whether a part of a pipe writes names of files below the directory: find, grep -l or git ls-files, and
 // what only chooses among their lines. Links are not looked for.
-func listsNames(st *syntax.Stmt) bool {
-	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe {
+func listsNames(st *syntax.Stmt, most int) bool {
+	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe && most > 0 {
 		call, ok := b.Y.Cmd.(*syntax.CallExpr)
 		if !ok {
 			return false
 		}
-		return slices.Contains([]string{"sort", "uniq", "head", "tail", "grep"}, wordsOf(call).name()) && listsNames(b.X)
+		return slices.Contains([]string{"sort", "uniq", "head", "tail", "grep"}, wordsOf(call).name()) && listsNames(b.X, most-1)
 	}
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok || len(st.Redirs) > 0 && st.Redirs[0].Op == syntax.RdrIn {
@@ -69,6 +72,14 @@ func listsNames(st *syntax.Stmt) bool {
 
 // maxDirs is how many possible directories are followed.
 const maxDirs = 4
+
+// fork is a state that goes another way from here.
+func (j *judge) fork(s *state) *state {
+	if !j.spend(1 + 4*len(s.vars)) { // it is merged again, too
+		return &state{lost: true, vars: map[string]value{}}
+	}
+	return s.clone()
+}
 
 // merge adds what holds at another point from which the script may have come.
 func (s *state) merge(o *state) {
@@ -111,15 +122,11 @@ func isNumber(s string) bool {
 	return s != "" && len(s) < 19 && strings.Trim(s, "0123456789") == ""
 }
 
-// maxSteps bounds how many commands are judged in one script, loops and scripts in scripts included.
-const maxSteps = 4000
-
 // judge follows one script through all that it can do.
 type judge struct {
+	effort
 	p     *Policy
 	src   string
-	level int // how many scripts it was found in
-	steps *int
 	names []string // programs that it runs, in order, each once
 	free  []string // those among them that run any code
 	exact bool     // the words are those of a program that is about to start
@@ -162,7 +169,7 @@ func (j *judge) list(stmts []*syntax.Stmt, s *state) finding {
 
 // stmt judges a statement: its redirections, and what it runs.
 func (j *judge) stmt(st *syntax.Stmt, s *state) finding {
-	if *j.steps++; *j.steps > maxSteps {
+	if j.statements++; j.statements > maxStatements || !j.spend(4) {
 		return opaque("it is more than can be followed")
 	}
 	s.moved = nil
@@ -182,7 +189,7 @@ func (j *judge) stmt(st *syntax.Stmt, s *state) finding {
 	}
 	before := s
 	if st.Background || st.Coprocess {
-		before = s.clone()
+		before = j.fork(s)
 	}
 	f = stricter(f, j.command(st.Cmd, before))
 	if j.readsScript(st) && len(st.Redirs) > 0 {
@@ -197,7 +204,7 @@ func (j *judge) readsScript(st *syntax.Stmt) bool {
 	if !ok {
 		return false
 	}
-	u := unwrap(wordsOf(call))
+	u := j.unwrap(j.wordsOf(call))
 	return u.runs(isRunner) && !j.p.mayBeFed(u)
 }
 
@@ -209,7 +216,7 @@ func (j *judge) command(c syntax.Command, s *state) finding {
 	case *syntax.BinaryCmd:
 		return j.binary(c, s)
 	case *syntax.Subshell:
-		return j.list(c.Stmts, s.clone())
+		return j.list(c.Stmts, j.fork(s))
 	case *syntax.Block:
 		return j.list(c.Stmts, s)
 	case *syntax.IfClause:
@@ -240,7 +247,7 @@ func (j *judge) command(c syntax.Command, s *state) finding {
 	case *syntax.DeclClause:
 		return j.declaration(c, s)
 	case *syntax.CoprocClause:
-		return stricter(opaque("it runs a coprocess"), j.stmt(c.Stmt, s.clone()))
+		return stricter(opaque("it runs a coprocess"), j.stmt(c.Stmt, j.fork(s)))
 	case *syntax.TestDecl:
 		return opaque("it declares a test")
 	}
@@ -253,7 +260,7 @@ func (j *judge) binary(c *syntax.BinaryCmd, s *state) finding {
 	switch c.Op {
 	case syntax.AndStmt, syntax.OrStmt:
 		f := j.stmt(c.X, s)
-		then := s.clone()
+		then := j.fork(s)
 		if c.Op == syntax.AndStmt && s.moved != nil {
 			then.dirs = s.moved
 		}
@@ -264,20 +271,20 @@ func (j *judge) binary(c *syntax.BinaryCmd, s *state) finding {
 		}
 		return f
 	case syntax.Pipe, syntax.PipeAll:
-		fed := s.clone()
-		fed.named = listsNames(c.X)
-		f := stricter(j.stmt(c.X, s.clone()), j.stmt(c.Y, fed))
+		fed := j.fork(s)
+		fed.named = listsNames(c.X, maxPipe)
+		f := stricter(j.stmt(c.X, j.fork(s)), j.stmt(c.Y, fed))
 		if j.readsScript(c.Y) {
 			f = stricter(f, opaque("it gives an interpreter a script through a pipe"))
 		}
 		return f
 	}
-	return stricter(opaque("it joins commands in a way that no rule is for"), stricter(j.stmt(c.X, s.clone()), j.stmt(c.Y, s.clone())))
+	return stricter(opaque("it joins commands in a way that no rule is for"), stricter(j.stmt(c.X, j.fork(s)), j.stmt(c.Y, j.fork(s))))
 }
 
 func (j *judge) ifClause(c *syntax.IfClause, s *state) finding {
 	f := j.list(c.Cond, s)
-	other := s.clone()
+	other := j.fork(s)
 	f = stricter(f, j.list(c.Then, s))
 	if c.Else != nil {
 		if len(c.Else.Cond) > 0 {

@@ -22,7 +22,7 @@ func TestEveryNodeHasARule(t *testing.T) {
 		"Lit": "ls a.txt", "SglQuoted": "echo 'a' $'b'", "DblQuoted": "echo \"a\"", "ParamExp": "x=1; echo $x ${x} ${#x} ${x:0:1} ${x#a} ${x/a/b}", "CmdSubst": "echo $(ls) `ls`", "ArithmExp": "echo $((1))", "BraceExp": "echo {a,b} {1..3}",
 		"Redirect": "ls > x < a.txt 2>&1", "Hdoc": "cat <<E\na\nE", "WordHdoc": "cat <<< a",
 	} {
-		if f := p.script(script, 0); f.rank() != 1 {
+		if f := p.script(script, newEffort()); f.rank() != 1 {
 			t.Errorf("%s: %q is %s (%s), want medium", name, script, f.risk, f.reason)
 		}
 	}
@@ -30,11 +30,11 @@ func TestEveryNodeHasARule(t *testing.T) {
 		"FuncDecl": "f() { ls; }", "CoprocClause": "coproc ls", "ProcSubst": "cat <(ls)", "ExtGlob": "ls @(a|b)", "Select": "select x in a; do ls; done", "Background": "ls &", "ArrayExpr": "x=(a b)",
 		"Declare": "declare x=1", "Export": "export x=1", "Index": "x=1; echo ${x[1]}", "Excl": "x=1; echo ${!x}", "OtherParamOps": "x=1; echo ${x@Q}", "TsVarSet": "[[ -v x ]]", "DollarDblQuoted": "ls $\"a\"",
 	} {
-		if f := p.script(script, 0); f.rank() < 2 {
+		if f := p.script(script, newEffort()); f.rank() < 2 {
 			t.Errorf("%s: %q is %s, want high", name, script, f.risk)
 		}
 	}
-	j := &judge{p: p, steps: new(int)}
+	j := &judge{p: p, effort: newEffort()}
 	if f := j.command(nil, p.start()); f.rank() != 2 {
 		t.Errorf("an unknown node is %s", f.risk)
 	}
@@ -49,7 +49,7 @@ func TestReasonsNameThePart(t *testing.T) {
 		"ls | awk 'BEGIN{system(1)}'":               `in "awk 'BEGIN{system(1)}'": awk: system does more than compute and print`,
 		"cat " + strings.Repeat("a", 300) + " | tr": "runs cat, tr inside the workspace",
 	} {
-		if f := p.script(script, 0); f.reason != want {
+		if f := p.script(script, newEffort()); f.reason != want {
 			t.Errorf("%s:\n%s, want\n%s", script, f.reason, want)
 		}
 	}
@@ -68,11 +68,11 @@ func FuzzMonotonic(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, how uint8) {
 		first, second := fuzzPieces[int(a)%len(fuzzPieces)], fuzzPieces[int(b)%len(fuzzPieces)]
 		joined := first + []string{"; ", " && ", " || ", " | ", "\n"}[int(how)%5] + second
-		one, both := p.script(first, 0), p.script(joined, 0)
+		one, both := p.script(first, newEffort()), p.script(joined, newEffort())
 		if both.rank() < one.rank() {
 			t.Errorf("%q is %s %v, %q is %s %v (%s)", first, one.risk, one.blocked, joined, both.risk, both.blocked, both.reason)
 		}
-		if after := p.script("true; "+second, 0); both.rank() < after.rank() && !strings.Contains(first, "cd ") && !strings.Contains(first, "x=") {
+		if after := p.script("true; "+second, newEffort()); both.rank() < after.rank() && !strings.Contains(first, "cd ") && !strings.Contains(first, "x=") {
 			t.Errorf("%q is %s, %q is %s", second, after.risk, joined, both.risk)
 		}
 	})
@@ -106,7 +106,7 @@ func FuzzQuoting(f *testing.F) {
 				quoted[i] = w[:at] + "''" + w[at:]
 			}
 		}
-		plain, other := p.script(strings.Join(words, " "), 0), p.script(strings.Join(quoted, "  \t"), 0)
+		plain, other := p.script(strings.Join(words, " "), newEffort()), p.script(strings.Join(quoted, "  \t"), newEffort())
 		if plain.rank() != other.rank() {
 			t.Errorf("%q is %s blocked=%v (%s), %q is %s blocked=%v (%s)", words, plain.risk, plain.blocked, plain.reason, quoted, other.risk, other.blocked, other.reason)
 		}
@@ -123,7 +123,7 @@ func FuzzScript(f *testing.F) {
 		if len(script) > 2000 {
 			return
 		}
-		v := p.script(script, 0)
+		v := p.script(script, newEffort())
 		if v.reason == "" || v.rule == "" || v.rank() < 0 || len(v.reason) > 2000 {
 			t.Errorf("%q: %+v", script, v)
 		}
@@ -166,7 +166,7 @@ func TestExpandWord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := expandWord(f.Stmts[0].Cmd.(*syntax.CallExpr).Args[1], func(n string) (string, bool) { v, ok := vars[n]; return v, ok }, list)
+		got, ok := newEffort().expandWord(f.Stmts[0].Cmd.(*syntax.CallExpr).Args[1], func(n string) (string, bool) { v, ok := vars[n]; return v, ok }, list)
 		if strings.Join(got, "|") != want || !ok {
 			t.Errorf("%s: %q %v, want %q", word, got, ok, want)
 		}
@@ -176,7 +176,7 @@ func TestExpandWord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := expandWord(f.Stmts[0].Cmd.(*syntax.CallExpr).Args[1], func(n string) (string, bool) { v, ok := vars[n]; return v, ok }, list); ok {
+		if got, ok := newEffort().expandWord(f.Stmts[0].Cmd.(*syntax.CallExpr).Args[1], func(n string) (string, bool) { v, ok := vars[n]; return v, ok }, list); ok {
 			t.Errorf("%s was expanded to %q", word, got)
 		}
 	}

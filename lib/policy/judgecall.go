@@ -78,7 +78,7 @@ func (j *judge) positional(argv []value) finding {
 	for i, v := range argv {
 		if strings.Contains(v.text, "$@") || strings.Contains(v.text, "$*") || strings.Contains(v.text, "$1") {
 			for k := i + 1; k < min(len(argv), i+4); k++ {
-				if f := j.p.forbiddenCommand(commandOf(argv[k:]), j.level); f.blocked {
+				if f := j.p.forbiddenCommand(commandOf(argv[k:]), j.effort); f.blocked {
 					return f
 				}
 			}
@@ -105,7 +105,7 @@ func (j *judge) run(argv []value, s *state, depth int) finding {
 	if name != argv[0].text {
 		argv = append([]value{{text: name, known: true}}, argv[1:]...)
 	}
-	if f := j.p.forbiddenCommand(commandOf(argv), j.level); f.blocked {
+	if f := j.p.forbiddenCommand(commandOf(argv), j.effort); f.blocked {
 		return f
 	}
 	if f := j.positional(argv); f.blocked {
@@ -165,9 +165,13 @@ func (j *judge) everyPath(args []value, s *state, a access) finding {
 // path judges a path in every directory that the script may be in.
 func (j *judge) path(text string, a access, s *state) finding {
 	if filepath.IsAbs(text) || strings.HasPrefix(text, "~") {
+		j.lookAt(text, 1)
 		return j.p.word(j.p.root, text, a)
 	}
 	f := understood
+	if !j.lookAt(text, len(s.dirs)) {
+		return opaque("it is more than can be followed")
+	}
 	if s.lost || len(s.dirs) == 0 {
 		f = opaque("%+q is a path whose directory is known only when it runs", bounded(text))
 	}
@@ -254,7 +258,7 @@ func (j *judge) tree(text string, s *state) finding {
 			f = stricter(f, opaque("%+q holds more than can be looked through", bounded(text)))
 		}
 		for _, e := range entries {
-			if left--; left < 0 || depth > treeDepth {
+			if left--; left < 0 || depth > treeDepth || !j.spend(20) {
 				f = stricter(f, opaque("%+q holds more than can be looked through", bounded(text)))
 				return
 			}
@@ -282,5 +286,5 @@ func (j *judge) nestedScript(text string, s *state) finding {
 	if j.level >= maxUnwrap {
 		return blocked("shell.unsafe_bytes", "scripts in scripts, more than %d deep", maxUnwrap)
 	}
-	return onlyBlocked(j.p.scriptAt(text, j.level+1, j.steps, s))
+	return onlyBlocked(j.p.scriptAt(text, j.deeper(), s))
 }

@@ -36,7 +36,8 @@ func (j *judge) condition(x syntax.TestExpr, s *state) finding {
 		case syntax.TsNewer, syntax.TsOlder, syntax.TsDevIno:
 			for _, side := range []syntax.TestExpr{x.X, x.Y} {
 				if w, ok := side.(*syntax.Word); ok {
-					f = stricter(f, j.files(w, s))
+					vs, wf := j.become(w, s, understood)
+					f = stricter(f, j.fileNames(vs, wf, s))
 				}
 			}
 		}
@@ -48,6 +49,10 @@ func (j *judge) condition(x syntax.TestExpr, s *state) finding {
 // files judges a word that is the name of a file which is looked at.
 func (j *judge) files(w *syntax.Word, s *state) finding {
 	vs, f := j.words(w, s)
+	return j.fileNames(vs, f, s)
+}
+
+func (j *judge) fileNames(vs []value, f finding, s *state) finding {
 	for _, v := range vs {
 		f = stricter(f, j.operand(v, kindRead, s))
 	}
@@ -62,7 +67,7 @@ func (j *judge) numbers(s *state, sides ...syntax.TestExpr) finding {
 		if !ok {
 			return opaque("it compares what is no number")
 		}
-		vs, wf := j.words(w, s)
+		vs, wf := j.become(w, s, understood)
 		f = stricter(f, wf)
 		for _, v := range vs {
 			if !v.numeric() && !(v.known && isNumber(strings.TrimPrefix(v.text, "-"))) {

@@ -8,21 +8,21 @@ import (
 
 // loop judges what is run any number of times: before it, nothing is known of what it changes itself.
 func (j *judge) loop(s *state, body func(*state) finding, n syntax.Node) finding {
-	for name, numeric := range assigned(n) {
+	for name, numeric := range j.assigned(n) {
 		v := s.vars[name]
 		s.set(name, value{number: numeric && v.numeric()})
 	}
-	if changesDir(n) {
+	if j.changesDir(n) {
 		s.lost = true
 	}
-	in := s.clone()
+	in := j.fork(s)
 	f := body(in)
 	s.merge(in)
 	return f
 }
 
 // assigned are the variables that a part of a script sets, and whether only to numbers.
-func assigned(n syntax.Node) map[string]bool {
+func (e effort) assigned(n syntax.Node) map[string]bool {
 	out := map[string]bool{}
 	set := func(name string, numeric bool) {
 		if was, ok := out[name]; ok {
@@ -30,7 +30,7 @@ func assigned(n syntax.Node) map[string]bool {
 		}
 		out[name] = numeric
 	}
-	syntax.Walk(n, func(n syntax.Node) bool {
+	e.walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Assign:
 			if n.Name != nil {
@@ -39,7 +39,7 @@ func assigned(n syntax.Node) map[string]bool {
 		case *syntax.WordIter:
 			set(n.Name.Value, false)
 		case *syntax.CallExpr:
-			if words := wordsOf(n).words; len(words) > 0 && slices.Contains([]string{"read", "mapfile", "readarray", "printf", "getopts", "wait", "unset"}, words[0]) {
+			if words := e.wordsOf(n).words; len(words) > 0 && slices.Contains([]string{"read", "mapfile", "readarray", "printf", "getopts", "wait", "unset"}, words[0]) {
 				for _, w := range words[1:] {
 					set(w, false)
 				}
@@ -76,11 +76,11 @@ func numericWord(w *syntax.Word) bool {
 	return false
 }
 
-func changesDir(n syntax.Node) bool {
+func (e effort) changesDir(n syntax.Node) bool {
 	found := false
-	syntax.Walk(n, func(n syntax.Node) bool {
+	e.walk(n, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CallExpr); ok {
-			found = found || unwrap(wordsOf(c)).runs(func(name string) bool { return slices.Contains(movers, name) })
+			found = found || e.unwrap(e.wordsOf(c)).runs(func(name string) bool { return slices.Contains(movers, name) })
 		}
 		return !found
 	})
@@ -117,7 +117,7 @@ func (j *judge) forClause(c *syntax.ForClause, s *state) finding {
 			}, c))
 		}
 		for _, v := range items {
-			before := s.clone()
+			before := j.fork(s)
 			s.set(l.Name.Value, v)
 			f = stricter(f, j.list(c.Do, s))
 			before.set(l.Name.Value, v)
@@ -130,12 +130,12 @@ func (j *judge) forClause(c *syntax.ForClause, s *state) finding {
 
 func (j *judge) caseClause(c *syntax.CaseClause, s *state) finding {
 	_, f := j.words(c.Word, s)
-	after := s.clone()
+	after := j.fork(s)
 	for _, item := range c.Items {
 		for _, p := range item.Patterns {
 			f = stricter(f, j.inner(p, s))
 		}
-		in := s.clone()
+		in := j.fork(s)
 		f = stricter(f, j.list(item.Stmts, in))
 		after.merge(in)
 		s.merge(in) // ;& goes on with the next one

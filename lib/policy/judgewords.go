@@ -14,17 +14,15 @@ var special = []string{"?", "#", "$", "!", "LINENO", "SECONDS", "RANDOM", "EPOCH
 // words expands a word as the interpreter will: into no, one or several values. What only the running script can know is
 // unknown; the commands in it are judged.
 func (j *judge) words(w *syntax.Word, s *state) ([]value, finding) {
-	f := j.inner(w, s)
+	return j.become(w, s, j.inner(w, s))
+}
+
+// become is words without what is found about the commands in the word.
+func (j *judge) become(w *syntax.Word, s *state, f finding) ([]value, finding) {
 	if dotPattern(w.Lit()) {
 		f = stricter(f, opaque("a pattern that begins with a dot may mean the directory above"))
 	}
-	syntax.Walk(w, func(n syntax.Node) bool {
-		if n, ok := n.(*syntax.ExtGlob); ok {
-			f = stricter(f, stricter(opaque("it uses an extended pattern"), j.nestedScript(n.Pattern.Value, s)))
-		}
-		return true
-	})
-	if !known(w, s) {
+	if !j.known(w, s) {
 		return []value{{text: beginning(w), number: len(w.Parts) == 1 && j.isNumeric(w.Parts[0], s)}}, f
 	}
 	if strings.HasPrefix(w.Lit(), "~") || startsTilde(w) {
@@ -34,9 +32,9 @@ func (j *judge) words(w *syntax.Word, s *state) ([]value, finding) {
 }
 
 // known tells whether a word is made of what is known before the script runs.
-func known(w *syntax.Word, s *state) bool {
+func (e effort) known(w *syntax.Word, s *state) bool {
 	known := true
-	syntax.Walk(w, func(n syntax.Node) bool {
+	e.walk(w, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ExtGlob, *syntax.ArithmExp:
 			known = false
@@ -133,7 +131,7 @@ func (j *judge) expanded(w *syntax.Word, s *state, f finding) ([]value, finding)
 	certain := !s.lost && len(s.dirs) > 0
 	for _, dir := range s.dirs {
 		refused := finding{}
-		fields, ok := expandWord(w, s.value(dir), func(path string) ([]fs.DirEntry, error) { return j.listed(path, &refused) })
+		fields, ok := j.expandWord(w, s.value(dir), func(path string) ([]fs.DirEntry, error) { return j.listed(path, &refused) })
 		f = stricter(f, refused)
 		certain = certain && ok
 		for _, t := range fields {
@@ -157,25 +155,38 @@ func (j *judge) listed(path string, refused *finding) ([]fs.DirEntry, error) {
 		*refused = stricter(*refused, f)
 		return nil, fs.ErrNotExist
 	}
-	return j.p.names(path)
+	entries, err := j.p.names(path)
+	if !j.lookAt(path, 1) || !j.spend(4*len(entries)) {
+		return nil, errManyNames
+	}
+	return entries, err
 }
 
 // inner judges the commands, the arithmetic and the parameters in a word.
 func (j *judge) inner(n syntax.Node, s *state) finding {
 	f := understood
-	syntax.Walk(n, func(n syntax.Node) bool {
+	j.walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			f = stricter(f, j.list(n.Stmts, s.clone()))
+			f = stricter(f, j.list(n.Stmts, j.fork(s)))
 			return false
 		case *syntax.ProcSubst:
-			f = stricter(f, stricter(opaque("process substitution is not supported: use a pipe or a file"), j.list(n.Stmts, s.clone())))
+			f = stricter(f, stricter(opaque("process substitution is not supported: use a pipe or a file"), j.list(n.Stmts, j.fork(s))))
 			return false
 		case *syntax.ArithmExp:
 			f = stricter(f, j.arithmetic(n.X, s))
 			return false
+		case *syntax.ExtGlob:
+			f = stricter(f, stricter(opaque("it uses an extended pattern"), j.nestedScript(n.Pattern.Value, s)))
 		case *syntax.ParamExp:
 			f = stricter(f, j.parameter(n, s))
+			if n.Slice != nil {
+				f = stricter(f, stricter(j.arithmetic(n.Slice.Offset, s), j.arithmetic(n.Slice.Length, s)))
+				if n.Index != nil {
+					f = stricter(f, j.inner(n.Index, s))
+				}
+				return false
+			}
 		}
 		return true
 	})
@@ -191,8 +202,6 @@ func (j *judge) parameter(n *syntax.ParamExp, s *state) finding {
 		return opaque("it uses a variable that another one names")
 	case n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull || n.Exp.Op == syntax.OtherParamOps):
 		return opaque("it changes or evaluates a variable while it expands it")
-	case n.Slice != nil:
-		return stricter(j.arithmetic(n.Slice.Offset, s), j.arithmetic(n.Slice.Length, s))
 	}
 	return understood
 }
@@ -211,7 +220,7 @@ func (j *judge) parameterWords(n *syntax.ParamExp, s *state) finding {
 	if n.Exp == nil || n.Exp.Word == nil {
 		return understood
 	}
-	vs, f := j.words(n.Exp.Word, s)
+	vs, f := j.become(n.Exp.Word, s, understood)
 	for _, v := range vs {
 		if v.known && strings.Contains(v.text, "/") {
 			f = stricter(f, onlyBlocked(j.path(v.text, reading, s)))
@@ -295,12 +304,12 @@ func (j *judge) assignedValue(w *syntax.Word, s *state) (value, finding) {
 	if text, ok := literal(w); ok {
 		return value{text: text, known: true}, f
 	}
-	if startsTilde(w) || !known(w, s) {
+	if startsTilde(w) || !j.known(w, s) {
 		return value{number: len(w.Parts) == 1 && j.isNumeric(w.Parts[0], s)}, f
 	}
 	v := unknown
 	for i, dir := range s.dirs {
-		text, ok := assignedText(w, s.value(dir))
+		text, ok := j.assignedText(w, s.value(dir))
 		if !ok || i > 0 && text != v.text {
 			return unknown, f
 		}

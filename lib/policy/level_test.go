@@ -26,7 +26,7 @@ func ways(t testing.TB) (strict, middle *Policy) {
 // or nothing; high asks about what is high, and lets nothing through unasked.
 func lawful(t *testing.T, strict, middle *Policy, text string) {
 	t.Helper()
-	a, b := strict.script(text, 0), middle.script(text, 0)
+	a, b := strict.script(text, newEffort()), middle.script(text, newEffort())
 	if a.rank() > 1 && fmt.Sprint(a) != fmt.Sprint(b) || a.rank() <= 1 && b.rank() > a.rank() || b.rank() == 0 && a.rank() == 1 && b.rule != "command.harmless" {
 		t.Fatalf("%q: strict finds %+v, the middle way %+v", text, a, b)
 	}
@@ -66,7 +66,7 @@ func TestHarmless(t *testing.T) {
 		"jq '{a:env}' a.txt": 2, "cat out/x": 3, "cat passwd": 3, "env": 2, "x=1": 0, "go version": 0, "go test": 2, "true && touch x": 1, "if ls; then touch x; fi": 1,
 		"cat a.txt | tee x": 1, "gzip -c a.txt": 0, "time ls": 0, "date": 0, "sleep 1": 0, "read x < a.txt": 0, "cd sub && ls": 0, "cd sub && touch x": 1,
 	} {
-		if f := p.script(text, 0); f.rank() != want {
+		if f := p.script(text, newEffort()); f.rank() != want {
 			t.Errorf("%q: %+v, want rank %d", text, f, want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestHarmless(t *testing.T) {
 	}
 	bare := policyIn(t, "supervised", func(c *config.Config) { c.Security.Harmless, c.Security.Sandbox = "low", "off" })
 	for _, text := range []string{"git diff", "cat a.txt", "sed -n p a.txt", "awk 1 a.txt"} {
-		if f := bare.script(text, 0); f.rank() != 1 {
+		if f := bare.script(text, newEffort()); f.rank() != 1 {
 			t.Errorf("without a sandbox nothing holds %s to what was read out of its words: %+v", text, f)
 		}
 	}
@@ -97,7 +97,7 @@ func TestListedPrograms(t *testing.T) {
 		"go test ./...": 1, "go build": 2, "go run .": 2, "go version": 1, "git commit -m x": 1, "git push": 2, "git -c a=b commit": 2, "git commit --git-dir=/etc": 3, "'go test'": 2,
 		"sudo ls": 3, "make > .git/config": 3, "python3 x.py > ../x": 3, "timeout 60 make": 1, "/bin/ls": 2, "eval make": 2, "echo x | perl": 2, "touch make && ./make": 2,
 	} {
-		f := p.script(text, 0)
+		f := p.script(text, newEffort())
 		if f.rank() != want {
 			t.Errorf("%q: %+v, want rank %d", text, f, want)
 		}

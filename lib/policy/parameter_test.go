@@ -77,8 +77,7 @@ func TestExpansionsAreWhatRuns(t *testing.T) {
 
 // staticWords are the words of the last command as the gate knows them.
 func staticWords(p *Policy, file *syntax.File) ([]string, bool) {
-	steps := 0
-	j, s := &judge{p: p, steps: &steps}, p.start()
+	j, s := &judge{p: p, effort: newEffort()}, p.start()
 	last := len(file.Stmts) - 1
 	j.list(file.Stmts[:last], s)
 	var out []string
@@ -116,7 +115,7 @@ func TestExpansionsAreJudged(t *testing.T) {
 		"a=" + strings.Repeat("x", 900) + "; cat ${a//x/" + strings.Repeat("y", 200) + "}": 2, "a=" + strings.Repeat("x", 90) + "; cat ${a//x/${a//x/$a}}": 2,
 	} {
 		for _, q := range []*Policy{p, middle} {
-			f := q.script(script, 0)
+			f := q.script(script, newEffort())
 			if rank := f.rank(); rank != want && !(want == 1 && rank == 0 && q == middle) {
 				t.Errorf("%.90q: rank %d, want %d (%s)", script, rank, want, f.reason)
 			}

@@ -32,6 +32,9 @@ func toWrite(write bool) access {
 // maxPathBytes is what a path may have; no kernel here takes more (PATH_MAX).
 const maxPathBytes = 4096
 
+// maxPathParts is how many directories may be in each other: each is looked at, from the top.
+const maxPathParts = 256
+
 // path judges a path that a tool is given, relative to the workspace.
 func (p *Policy) path(name string, a access) finding {
 	if f, bad := odd(name); bad {
@@ -196,7 +199,7 @@ func insideFold(path, dir string) bool {
 
 // resolve follows a path as the kernel does: x/.. is the directory above the one that x leads to.
 func (p *Policy) resolve(abs string) (string, error) {
-	if len(abs) > 2*maxPathBytes {
+	if len(abs) > 2*maxPathBytes || strings.Count(abs, "/") > maxPathParts {
 		return "", syscall.ENAMETOOLONG
 	}
 	at, names := "/", []string(nil)

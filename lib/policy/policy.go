@@ -31,6 +31,7 @@
 //	shell.network       it asks for a network                                               blocked
 //	shell.syntax        the script cannot be parsed                                         blocked
 //	shell.unsafe_bytes  characters that people and shells read differently; too long; too deep      blocked
+//	shell.complex       more than maxSteps steps to judge                                   blocked
 //
 // Blocked beats everything, approval and autonomy full included. Where a script has several parts, the strictest decides.
 // Supervision denies high risk under the rule that found it, or asks about it where security.high = "ask" or an own rule says so.

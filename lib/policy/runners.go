@@ -132,7 +132,7 @@ func envRunner(j *judge, argv []value, s *state, depth int) finding {
 				dir, rest = rest[0].text, rest[1:]
 			}
 			f = stricter(f, stricter(opaque("env changes the directory"), onlyBlocked(j.path(dir, reading, s))))
-			s = s.clone()
+			s = j.fork(s)
 			for i, d := range s.dirs {
 				s.dirs[i], _ = j.p.enter(d, dir)
 			}

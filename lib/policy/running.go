@@ -32,14 +32,15 @@ func (p *Policy) ExecIn(dir string, argv []string, with Permitted) error {
 		c.literal[i] = true
 		values[i] = value{text: argv[i], known: true}
 	}
-	f := p.forbiddenCommand(c, 0)
+	e := newEffort()
+	f := p.forbiddenCommand(c, e)
 	if f.blocked {
 		return errors.New(f.reason)
 	}
 	values[0].text = base(argv[0])
-	steps := 0
-	j := &judge{p: p, steps: &steps, exact: true}
+	j := &judge{p: p, effort: e, exact: true}
 	f = stricter(f, j.run(values, &state{dirs: []string{dir}, vars: map[string]value{}, named: true}, 0)) // where its words come from was judged before
+	f = stricter(f, e.tooComplex())
 	if f.blocked || !with.foreseen(f) || f.risk == record.RiskHigh && with.Risk != record.RiskHigh || f.rank() > 0 && with.Risk == record.RiskLow {
 		return errors.New(f.reason)
 	}

@@ -41,17 +41,19 @@ func (p *Policy) shell(a shellArgs) finding {
 	if a.Network != nil {
 		return blocked("shell.network", "commands have no network: there is no proxy yet that could let one reach single hosts; to read a web page, call the http tool")
 	}
-	return p.script(*a.Command, 0)
+	return p.script(*a.Command, newEffort())
 }
 
 // script judges the text of a script.
-func (p *Policy) script(text string, level int) finding {
-	steps := 0
-	return p.scriptAt(text, level, &steps, p.start())
+func (p *Policy) script(text string, e effort) finding {
+	return p.scriptAt(text, e, p.start())
 }
 
-// scriptAt judges a script that begins in a state; level counts how many scripts it was found in.
-func (p *Policy) scriptAt(text string, level int, steps *int, s *state) finding {
+// scriptAt judges a script that begins in a state.
+func (p *Policy) scriptAt(text string, e effort, s *state) finding {
+	if !e.spend(len(text)) {
+		return e.tooComplex()
+	}
 	if f := unsafeBytes(text); f.blocked {
 		return f
 	}
@@ -65,12 +67,12 @@ func (p *Policy) scriptAt(text string, level int, steps *int, s *state) finding 
 	if len(file.Stmts) == 0 {
 		return blocked("shell.syntax", "the command is empty")
 	}
-	verdict := p.everywhere(file, level)
+	verdict := p.everywhere(file, e)
 	if strings.TrimSpace(text) == "pwd" && !verdict.blocked {
 		return low("command.harmless", "pwd only tells the directory")
 	}
-	j := &judge{p: p, src: text, level: level, steps: steps}
-	verdict = stricter(verdict, j.list(file.Stmts, s))
+	j := &judge{p: p, src: text, effort: e}
+	verdict = stricter(stricter(verdict, j.list(file.Stmts, s)), e.tooComplex())
 	switch {
 	case verdict.rank() > 1:
 		return verdict
@@ -122,26 +124,25 @@ func blank(r rune) bool {
 }
 
 // everywhere looks at all that the script shows, however deep it stands, for what is blocked.
-func (p *Policy) everywhere(file *syntax.File, level int) finding {
+func (p *Policy) everywhere(file *syntax.File, e effort) finding {
 	verdict := finding{}
-	seen, marks, functions := map[*syntax.BinaryCmd]bool{}, survey(file), declared(file)
-	syntax.Walk(file, func(n syntax.Node) bool {
+	seen, marks, functions := map[*syntax.BinaryCmd]bool{}, survey(file, e), declared(file, e)
+	e.walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Stmt:
-			verdict = stricter(verdict, p.fed(n, marks, level))
+			verdict = stricter(verdict, p.fed(n, marks, e))
 			verdict = stricter(verdict, intoProcess(n, marks))
 		case *syntax.CallExpr:
-			c := wordsOf(n)
-			verdict = stricter(verdict, p.forbiddenCommand(c, level))
+			verdict = stricter(verdict, p.forbiddenCommand(e.wordsOf(n), e))
 			verdict = stricter(verdict, runsDownload(n, marks))
 		case *syntax.BinaryCmd:
-			verdict = stricter(verdict, p.pipeline(n, marks, seen, level))
+			verdict = stricter(verdict, p.pipeline(n, marks, seen, e))
 		case *syntax.FuncDecl:
-			verdict = stricter(verdict, forkBomb(n, functions))
+			verdict = stricter(verdict, forkBomb(n, functions, e))
 		}
 		return !verdict.blocked
 	})
-	return verdict
+	return stricter(verdict, e.tooComplex())
 }
 
 // movers change what the paths of the commands behind them mean.

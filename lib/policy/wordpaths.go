@@ -47,13 +47,12 @@ func letter(c byte) bool {
 }
 
 // fed judges the text that a statement gives to a shell to run.
-func (p *Policy) fed(s *syntax.Stmt, l *landmarks, level int) finding {
+func (p *Policy) fed(s *syntax.Stmt, l *landmarks, e effort) finding {
 	verdict := finding{}
+	if len(s.Redirs) == 0 || !e.runs(s, isShell) {
+		return verdict
+	}
 	for _, r := range s.Redirs {
-		call, ok := s.Cmd.(*syntax.CallExpr)
-		if !ok || !unwrap(wordsOf(call)).runs(isShell) {
-			continue
-		}
 		for _, w := range []*syntax.Word{r.Word, r.Hdoc} {
 			if w == nil {
 				continue
@@ -62,7 +61,7 @@ func (p *Policy) fed(s *syntax.Stmt, l *landmarks, level int) finding {
 				return blocked("shell.destructive", "it runs what it downloads")
 			}
 			if text, _ := literal(w); r.Op == syntax.WordHdoc || w == r.Hdoc {
-				verdict = stricter(verdict, p.nested(text, level))
+				verdict = stricter(verdict, p.nested(text, e))
 			}
 		}
 	}

@@ -180,15 +180,18 @@ func edit(ts *testscript.TestScript, s config.Setting) {
 	ts.Check(os.WriteFile(path, out, 0o600))
 }
 
-// waitFor: waitfor FILE [TEXT] — waits until the file is there, and holds the text.
+// waitFor: waitfor FILE [TEXT] — waits until the file is there, and holds the text; ! waitfor PATTERN until there is none.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
+		if left, _ := filepath.Glob(ts.MkAbs(args[0])); neg && len(left) == 0 {
+			return
+		}
 		b, err := os.ReadFile(ts.MkAbs(args[0]))
-		if err == nil && (len(args) < 2 || containsText(string(b), args[1])) {
+		if !neg && err == nil && (len(args) < 2 || containsText(string(b), args[1])) {
 			return
 		}
 		select {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +14,6 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
-	"clawsh/lib/durable"
 	"clawsh/lib/process"
 	"clawsh/lib/sandbox"
 	"clawsh/lib/tool"
@@ -42,17 +42,14 @@ func broker() command.Command {
 			if err := process.Reap(); err != nil {
 				return nil, err
 			}
-			defer removeHomes(c.Args[0]) // the filter cannot, and may have been killed
+			homes, err := tool.ShareHomes(c.Args[0])
+			if err != nil {
+				return nil, err
+			}
+			defer homes.Remove() // the filter cannot, and may have been killed
+			b.work.Go(func() { tool.SweepHomes(filepath.Dir(homes.Dir)) })
 			return nil, b.serve(ctx)
 		}}
-}
-
-func removeHomes(dir string) {
-	if root, err := os.OpenRoot(dir); err == nil {
-		durable.Remove(root, ".")
-		root.Close()
-	}
-	os.Remove(dir)
 }
 
 type brokerState struct {

@@ -33,9 +33,9 @@ type executor struct {
 	// unconfined is why a program was not run for want of a sandbox.
 	unconfined string
 	results    *result.Store
-	homes      string   // where commands have their private homes
-	underWay   *os.File // locked while calls may run
-	broker     *client  // starts what this process may not; nil if no tool needs it
+	homes      *tool.Homes // where commands have their private homes; nil if no tool needs them
+	underWay   *os.File    // locked while calls may run
+	broker     *client     // starts what this process may not; nil if no tool needs it
 }
 
 func filter() command.Command {
@@ -81,7 +81,7 @@ func openExecutor(c *command.Call) (*executor, error) {
 		if e.homes, err = tool.MakeHomes(); err != nil {
 			return nil, err
 		}
-		if e.broker, err = startBroker(c, cfg, e.homes); err != nil {
+		if e.broker, err = startBroker(c, cfg, e.homes.Dir); err != nil {
 			return nil, err
 		}
 	}
@@ -98,14 +98,19 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets, Scratch: &tool.Scratch{Dir: e.homes}}
+	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets, Scratch: &tool.Scratch{}}
 	e.policy = p
+	homes := ""
+	if e.homes != nil {
+		homes = e.homes.Dir
+		e.env.Scratch.Dir = homes
+	}
 	if e.broker != nil {
 		e.env.HomeSeen, e.env.CacheSeen = homeSeen(cfg), cacheSeen(cfg)
 		e.env.Launch, e.env.Away = e.broker.launch, e.broker.away // and the broker ends what they leave behind
 	}
 	_ = os.MkdirAll(cfg.ResultsDir(), 0o700) // what cannot be kept is told when it is
-	if err := c.Confine(access(cfg, e.homes)); err != nil {
+	if err := c.Confine(access(cfg, homes)); err != nil {
 		return nil, err
 	}
 	return e, nil

@@ -20,19 +20,6 @@ type privateHome struct {
 	err  error
 }
 
-// MakeHomes makes a directory for the private homes of a process's commands.
-func MakeHomes() (string, error) {
-	temp, err := filepath.EvalSymlinks(os.TempDir())
-	if err != nil {
-		return "", fmt.Errorf("find the directory for temporary files: %w", err)
-	}
-	dir := filepath.Join(temp, "clawsh-home-"+rand.Text())
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make a directory for private homes: %w", err)
-	}
-	return dir, nil
-}
-
 // newHomeName names a home in a directory for them, or among the temporary files.
 func newHomeName(dir string) (string, error) {
 	if dir != "" {
@@ -42,7 +29,7 @@ func newHomeName(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the directory for temporary files: %w", err)
 	}
-	return filepath.Join(temp, "clawsh-home-"+rand.Text()), nil
+	return filepath.Join(temp, "clawsh-alone-"+rand.Text()), nil
 }
 
 // open makes the directory if that was not done yet.

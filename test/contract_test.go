@@ -57,6 +57,7 @@ var good = map[string][]string{
 	"claw-gate policy rules remove": {"$RULE"},
 	"clawsh policy rules remove":    {"$RULE"},
 
+	"claw-gate audit":          {},
 	"claw-gate help":           {},
 	"claw-gate completion":     {"fish"},
 	"claw-exec list":           {},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"clawsh/lib/durable"
 	"clawsh/lib/permit"
 	"clawsh/lib/record"
 )
@@ -85,5 +86,5 @@ func (g *gate) write(call record.ToolCall, c permit.Claims, v record.Verdict) er
 	if line, err = g.call.Withhold(line); err != nil {
 		return fmt.Errorf("withhold secrets from the audit line: %w", err)
 	}
-	return g.audit.Append(line, v.Decision == record.Allow)
+	return g.audit.AppendNext(v.Decision == record.Allow, func(e *durable.End) ([]byte, error) { return line, atEnd(e) })
 }

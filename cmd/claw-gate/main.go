@@ -13,6 +13,6 @@ approval is needed, and writes the same record with a verdict. What it allows is
 signed: the permit in the verdict binds these exact arguments, for 60 seconds, for one use. No terminal, no answer
 or any failure means denied. Other records pass through unchanged.`,
 		Access:   access,
-		Commands: []command.Command{filter(), policyCommand(), rulesCommand(), removeCommand(), check(), keys()},
+		Commands: []command.Command{filter(), policyCommand(), rulesCommand(), removeCommand(), check(), audit(), keys()},
 	})
 }

@@ -90,6 +90,9 @@ func Open(path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := beheaded(real); err != nil {
+		return nil, err
+	}
 	s, err := openAt(real, o, "")
 	// A reader in a directory that it cannot write to fails for want of a -shm file. Without a log there is no writer
 	// either, and the file can be read as it is.
@@ -286,6 +289,20 @@ func makeCompanions(real string) {
 	if info, err := os.Stat(real); err == nil && info.Size() > 0 {
 		_ = makePrivate(real + "-wal")
 	}
+}
+
+// beheaded refuses a file without a byte that has a log: SQLite would throw the log away, and with it all that is in it, and begin an
+// empty memory. The log is looked at first: where there is one, the file has had its first page before.
+func beheaded(real string) error {
+	if !hasLog(real) {
+		return nil
+	}
+	info, err := os.Stat(real)
+	if err != nil || info.Size() > 0 {
+		return err
+	}
+	return envelope.Errorf(envelope.ExitError, "memory.damaged", "open memory %s: the file has no bytes, and its log has: it was cut or replaced", real).
+		WithHint("put a backup in its place (claw-mem backup makes them); or, to begin an empty memory, move %s-wal away", real)
 }
 
 func hasLog(real string) bool {

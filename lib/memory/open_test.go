@@ -162,3 +162,36 @@ func TestOpenThroughLinkedDirectory(t *testing.T) {
 	}
 	say(t, openAtPath(t, filepath.Join(dir, "home", "memory.sqlite")), "1", "c", "hello")
 }
+
+// TestBeheadedMemory: a file whose bytes are gone while its log is there is not an empty memory, whoever opens it and however.
+func TestBeheadedMemory(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"cut":     func(path string) error { return os.Truncate(path, 0) },
+		"removed": os.Remove,
+	} {
+		for _, o := range []Options{{}, {Kept: true}, {ReadOnly: true}} {
+			path := filepath.Join(t.TempDir(), "memory.sqlite")
+			s, err := Open(path, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			say(t, s, "1", "c", "hello")
+			if err := spoil(path); err != nil {
+				t.Fatal(err)
+			}
+			before, _ := os.ReadFile(path + "-wal")
+			Prepare(path, o)
+			again, err := Open(path, o)
+			if err == nil {
+				again.Close()
+			}
+			if err == nil || name == "cut" && envelope.From(err).Code != "memory.damaged" {
+				t.Errorf("%s, %+v: %v", name, o, err)
+			}
+			if after, _ := os.ReadFile(path + "-wal"); len(before) == 0 || len(after) != len(before) {
+				t.Errorf("%s, %+v: the log had %d bytes, and has %d", name, o, len(before), len(after))
+			}
+			s.Close()
+		}
+	}
+}

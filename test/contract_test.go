@@ -64,6 +64,7 @@ var good = map[string][]string{
 	"claw-exec show":           {"time"},
 	"claw-exec help":           {},
 	"claw-exec completion":     {"powershell"},
+	"claw-exec keys":           {},
 	"claw-receipt verify":      {},
 	"claw-receipt list":        {},
 	"claw-receipt show":        {"$RECEIPT"},

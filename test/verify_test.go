@@ -171,7 +171,7 @@ func rechain(t *testing.T, h *home, part []byte) []byte {
 	t.Helper()
 	script := `n=0; previous=; while IFS= read -r line; do n=$((n + 1))
 	if [ $n -gt 1 ]; then line=$(jq -c --arg p "$previous" '.previous_hash=$p' <<<"$line"); fi
-	if [ $n = 2 ]; then line=$(jq -c '.status="allowed"' <<<"$line"); fi
+	if [ $n = 2 ]; then line=$(jq -c '.status=(if .status=="denied" then "failed" else "denied" end)' <<<"$line"); fi
 	previous=$(jq -cS 'del(.receipt_hash, .mac)' <<<"$line" | tr -d '\n' | sha256sum | cut -d' ' -f1)
 	jq -c --arg h "$previous" '.receipt_hash=$h' <<<"$line"; done`
 	cmd := exec.Command("bash", "-c", script)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 
 	"clawsh/lib/command"
@@ -24,6 +25,19 @@ func access(cfg *config.Config, homes string) confine.Access {
 		a.Write = append(a.Write, "/")
 	}
 	return a
+}
+
+// making is for the command that makes the key of seals. The filter has read its key before it confines itself, and has no
+// right to the file from then on.
+func making(_ *command.Call, cfg *config.Config) confine.Access {
+	if cfg == nil {
+		return confine.Access{}
+	}
+	dirs := []string{cfg.SealKeyDir(), cfg.ExecutorsDir()}
+	for _, dir := range dirs {
+		_ = os.MkdirAll(dir, 0o700) // what cannot be made is reported when the key is
+	}
+	return confine.Access{Write: dirs}
 }
 
 // looking is for the commands that show tools.

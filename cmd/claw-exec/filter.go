@@ -27,6 +27,7 @@ type executor struct {
 	call     *command.Call
 	config   *config.Config
 	verifier *permit.Verifier
+	sealer   *permit.Sealer
 	register *permit.Register
 	policy   *policy.Policy
 	env      *tool.Env
@@ -88,6 +89,9 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if e.verifier, err = permit.LoadVerifier(cfg.PermitPubPath()); err != nil {
 		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the public permit key: %w", err).WithHint("run: clawsh init")
 	}
+	if e.sealer, err = openSealer(cfg); err != nil {
+		return nil, err
+	}
 	if e.register, err = permit.OpenRegister(cfg.PermitsUsedPath()); err != nil {
 		return nil, fmt.Errorf("open the register of used permits: %w", err)
 	}
@@ -130,12 +134,13 @@ func (e *executor) guard(with policy.Permitted) tool.Guard {
 }
 
 // owned are the fields that a result adds: a call that has one already is refused before anything runs.
-var owned = []string{"status", "success", "output", "error", "metadata", "receipt_id"}
+var owned = []string{"status", "success", "output", "error", "metadata", permit.SealField, "receipt_id", "unattested"}
 
 // outcome is what is spliced into a call to make it a result.
 type outcome struct {
 	status string
 	tool.Result
+	audit string // the id of the decision whose permit this used up, or came too late with
 }
 
 // handle runs one call, or says why not.
@@ -163,6 +168,9 @@ func (e *executor) handle(ctx context.Context, line record.Line, out *stage.Writ
 	}
 	o.Meta.FinishedAt = record.Now()
 	result, err := line.As(record.KindToolResult, append(fields, record.Field{Name: "metadata", Value: o.Meta})...)
+	if err == nil {
+		result, err = e.sealer.Seal(result, o.audit)
+	}
 	if err != nil {
 		return err
 	}
@@ -180,11 +188,11 @@ func bounded(s string) string {
 }
 
 func denied(format string, args ...any) outcome {
-	return outcome{record.StatusDenied, tool.Result{Error: fmt.Sprintf(format, args...)}}
+	return outcome{status: record.StatusDenied, Result: tool.Result{Error: fmt.Sprintf(format, args...)}}
 }
 
 func failed(format string, args ...any) outcome {
-	return outcome{record.StatusFailed, tool.Result{Error: fmt.Sprintf(format, args...)}}
+	return outcome{status: record.StatusFailed, Result: tool.Result{Error: fmt.Sprintf(format, args...)}}
 }
 
 // outcome checks the permit and runs the tool.
@@ -200,16 +208,28 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 	}
 	with, err := e.admit(call)
 	if err != nil {
-		o := denied("denied: %v", err)
-		o.Meta.Permit = record.PermitInvalid
-		switch {
-		case errors.Is(err, permit.ErrUsed):
-			o.Meta.Permit = record.PermitUsed
-		case errors.Is(err, permit.ErrExpired):
-			o.Meta.Permit = record.PermitExpired
-		}
-		return o
+		return unpermitted(call, err)
 	}
+	o := e.permitted(ctx, call, with)
+	o.audit = call.Verdict.AuditID
+	return o
+}
+
+// unpermitted is the result of a call whose permit is not good. One that is only too old is still the gate's word about this call.
+func unpermitted(call record.ToolCall, err error) outcome {
+	o := denied("denied: %v", err)
+	o.Meta.Permit = record.PermitInvalid
+	switch {
+	case errors.Is(err, permit.ErrUsed):
+		o.Meta.Permit = record.PermitUsed
+	case errors.Is(err, permit.ErrExpired):
+		o.Meta.Permit, o.audit = record.PermitExpired, call.Verdict.AuditID
+	}
+	return o
+}
+
+// permitted runs the tool of a call that bears a good permit, unless something else has come between.
+func (e *executor) permitted(ctx context.Context, call record.ToolCall, with policy.Permitted) outcome {
 	if stopped, why := config.Estop(e.config.Home); stopped {
 		return denied("denied: emergency stop: %s", why)
 	}
@@ -240,7 +260,7 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 	case !r.Success:
 		status = record.StatusFailed
 	}
-	return outcome{status, r}
+	return outcome{status: status, Result: r}
 }
 
 // keep keeps what a call returned, without its secrets, to be read on. That it cannot be kept does not undo the call.
@@ -260,7 +280,7 @@ func (e *executor) admit(call record.ToolCall) (policy.Permitted, error) {
 	now := time.Now()
 	claims, err := e.verifier.Verify(call.Verdict.Permit, permit.Claims{CallID: call.ID, ConversationID: call.ConversationID,
 		Tool: call.Tool, ArgsSHA256: record.HashBytes(call.Args), Risk: call.Verdict.Risk, Decision: record.Allow,
-		PolicyHash: call.Verdict.PolicyHash, Obeyed: permit.Files(call.Verdict.Obeyed)}, now)
+		PolicyHash: call.Verdict.PolicyHash, AuditID: call.Verdict.AuditID, Obeyed: permit.Files(call.Verdict.Obeyed)}, now)
 	if err != nil {
 		return with, fmt.Errorf("permit: %w", err)
 	}

@@ -23,9 +23,10 @@ func access(_ *command.Call, cfg *config.Config) confine.Access {
 	if moved(cfg) != nil { // nothing is made before the receipts are there
 		return confine.Access{Own: []string{cfg.UnderWayPath()}, Read: []string{cfg.ReceiptKeysDir()}}
 	}
-	_ = os.MkdirAll(cfg.ReceiptsDir(), 0o700) // what cannot be made is reported when it is opened
+	_ = os.MkdirAll(cfg.ExecutorsDir(), 0o700) // claw-exec may make its key later: without it, nothing is attested
+	_ = os.MkdirAll(cfg.ReceiptsDir(), 0o700)  // what cannot be made is reported when it is opened
 	return confine.Access{Own: []string{cfg.Receipts.Path, cfg.UnderWayPath()}, Write: []string{cfg.ReceiptsDir()},
-		Read: []string{cfg.ReceiptKeysDir(), cfg.AuditPath()}, List: []string{filepath.Dir(cfg.Receipts.Path)}}
+		Read: []string{cfg.ReceiptKeysDir(), cfg.ExecutorsDir(), cfg.AuditPath()}, List: []string{filepath.Dir(cfg.Receipts.Path)}}
 }
 
 // looking is for the commands that look at receipts.

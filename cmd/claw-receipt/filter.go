@@ -10,9 +10,11 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/durable"
 	"clawsh/lib/envelope"
+	"clawsh/lib/permit"
 	"clawsh/lib/receipt"
 	"clawsh/lib/record"
 	"clawsh/lib/stage"
+	"clawsh/lib/terminal"
 )
 
 func filter() command.Command {
@@ -44,9 +46,9 @@ func filter() command.Command {
 					return nil, envelope.Errorf(envelope.ExitError, "receipt.failed", "receipts cannot be written: %w", err)
 				}
 			}
-			handle := func(_ context.Context, line record.Line, out *stage.Writer) error { return write(c, log, line, out) }
+			w := &writer{call: c, log: log, executors: permit.NewExecutors(cfg.ExecutorsDir())}
 			return stage.Filter(ctx, c, stage.Stage{Drain: true,
-				Handlers: map[record.Kind]stage.Handler{record.KindToolResult: handle, record.KindReserve: room}})
+				Handlers: map[record.Kind]stage.Handler{record.KindToolResult: w.handle, record.KindReserve: room}})
 		},
 	}
 }
@@ -88,28 +90,55 @@ func reserve(log *receipt.Log, line record.Line, out *stage.Writer) error {
 	return out.Write(spliced)
 }
 
-// write appends the receipt of a result and passes the result on with its id. A result whose receipt cannot be written
-// does not move on.
-func write(c *command.Call, log *receipt.Log, line record.Line, out *stage.Writer) error {
-	if _, ok := line.Field("receipt_id"); ok {
-		return envelope.Errorf(0, "receipt.exists", "tool result %s has a receipt_id already", line.ID())
+// writer is the filter's state.
+type writer struct {
+	call      *command.Call
+	log       *receipt.Log
+	executors *permit.Executors
+}
+
+// owned are the fields that a receipt adds to a result.
+var owned = []string{"receipt_id", "unattested"}
+
+// handle appends the receipt of a result and passes the result on with its id. A result whose receipt cannot be written
+// does not move on; one that claw-exec has not sealed does, with why it counts as unattested.
+func (w *writer) handle(_ context.Context, line record.Line, out *stage.Writer) error {
+	for _, name := range owned {
+		if _, ok := line.Field(name); ok {
+			return envelope.Errorf(0, "receipt.exists", "tool result %s has a field %q already", line.ID(), name)
+		}
 	}
 	var res record.ToolResult
 	if err := record.DecodeOpen(line.Bytes(), &res); err != nil {
 		return envelope.Errorf(0, "tool_result.invalid", "read tool result: %w", err)
 	}
-	res.Tool = c.Secrets.Text(res.Tool) // a name that the model chose; the hashes are over what the record holds
-	r, err := log.Append(res)
+	a, why := w.attest(line)
+	res.Tool = w.call.Secrets.Text(res.Tool) // a name that the model chose; the hashes are over what the record holds
+	r, err := w.log.AppendSealed(res, a)
 	if errors.Is(err, receipt.ErrExists) {
 		return envelope.Errorf(0, "receipt.exists", "write the receipt of %s: %w: the same result came before, or the call was taken for interrupted", res.ID, err)
 	}
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "receipt.failed", "write the receipt of %s: %w", res.ID, err)
 	}
-	c.Event(command.EventReceiptWritten, "receipt_id", r.ID, "call_id", res.ID, "tool", r.Tool, "status", r.Status)
-	spliced, err := line.With(record.Field{Name: "receipt_id", Value: r.ID})
+	w.call.Event(command.EventReceiptWritten, "receipt_id", r.ID, "call_id", res.ID, "tool", r.Tool, "status", r.Status)
+	fields := []record.Field{{Name: "receipt_id", Value: r.ID}}
+	if why != nil {
+		w.call.Log.Warn(fmt.Sprintf("the result of call %s is unattested: %v", terminal.Escape(res.ID), why), "event", "unattested", "call_id", res.ID, "receipt_id", r.ID, "error", why.Error())
+		fields = append(fields, record.Field{Name: "unattested", Value: why.Error()})
+	}
+	spliced, err := line.With(fields...)
 	if err != nil {
 		return err
 	}
 	return out.Write(spliced)
+}
+
+// attest says by whom a result is attested, or why by nobody.
+func (w *writer) attest(line record.Line) (receipt.Attestation, error) {
+	s, err := w.executors.Open(line)
+	if err != nil {
+		return receipt.Attestation{}, err
+	}
+	return receipt.Attestation{By: s.Executor, Seal: s.ID, Audit: s.AuditID}, nil
 }

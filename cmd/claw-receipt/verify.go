@@ -56,7 +56,10 @@ func (v verifyResult) failure() error {
 }
 
 // verifyOptions are the flags of verify.
-type verifyOptions struct{ require, against, key, log string }
+type verifyOptions struct {
+	require, against, key, log string
+	attested                   bool
+}
 
 func verify() command.Command {
 	var o verifyOptions
@@ -67,10 +70,14 @@ elsewhere. It names the first receipt that is not as it was written, and says ho
 Exit code 0 means that the level of --require is reached: chain (every receipt is in its place), mac (and was written by
 somebody with the key), head (and none is missing at the end), checkpoint (and the log begins with what was checkpointed).
 Without it, that is what there are keys for: head, or checkpoint with --against; chain without any key. The log of
-a home without keys does not pass.`,
+a home without keys does not pass.
+
+It also counts who vouches for the results: attested (claw-exec sealed it), unattested (somebody else made it, or changed it on the way),
+interrupted (claw-receipt recover wrote it), and those written before results were sealed. --attested fails if one is unattested.`,
 		Example: "claw-receipt verify\nclaw-receipt verify --against checkpoint.txt\nclaw-receipt verify --log copy.log --key receipt.pub",
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&o.require, "require", "", "what exit code 0 means: `LEVEL` chain, mac, head or checkpoint")
+			f.BoolVar(&o.attested, "attested", false, "fail if nobody vouches for a result: claw-exec did not seal it")
 			f.StringVar(&o.against, "against", "", "the log must extend the checkpoint in `FILE`, or each of several one behind the other")
 			f.StringVar(&o.key, "key", "", "check signatures by the public `KEY`, or those in a file; macs are not checked")
 			f.StringVar(&o.log, "log", "", "verify the log in `FILE`, with what lies beside it, instead of this home's")
@@ -152,7 +159,7 @@ func (o *verifyOptions) locate(c *command.Call, v *verifyResult) error {
 
 // trust is what the log is held against.
 func (o *verifyOptions) trust(c *command.Call) (t receipt.Trust, err error) {
-	t.Require = o.require
+	t.Require, t.Attested = o.require, o.attested
 	if o.against != "" {
 		if t.Against, err = readFile(o.against); err != nil {
 			return t, envelope.Errorf(envelope.ExitUsage, "usage", "read the checkpoint: %w", err)

@@ -130,7 +130,8 @@ func (r *initResult) stages(ctx context.Context, c *command.Call, cfg *config.Co
 		stage   string
 		command []string
 		made    string
-	}{{"claw-gate", []string{"keys"}, cfg.PermitKeyPath()}, {"claw-receipt", []string{"keys", "--create"}, cfg.ReceiptKeysDir()},
+	}{{"claw-gate", []string{"keys"}, cfg.PermitKeyPath()}, {"claw-exec", []string{"keys"}, cfg.SealKeyDir()},
+		{"claw-receipt", []string{"keys", "--create"}, cfg.ReceiptKeysDir()},
 		{"claw-mem", []string{"init"}, cfg.Memory.Path}} {
 		var done struct {
 			Created bool `json:"created"`

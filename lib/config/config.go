@@ -226,6 +226,12 @@ func (c *Config) PermitKeyPath() string { return filepath.Join(c.KeysDir(), "per
 // PermitPubPath is the public key by which permits are verified.
 func (c *Config) PermitPubPath() string { return filepath.Join(c.KeysDir(), "permit.pub") }
 
+// SealKeyDir is the directory of claw-exec's own key, with which it seals results.
+func (c *Config) SealKeyDir() string { return filepath.Join(c.KeysDir(), "exec") }
+
+// ExecutorsDir holds the public keys of the claw-execs whose seals claw-receipt accepts: a file ID.pub each.
+func (c *Config) ExecutorsDir() string { return filepath.Join(c.KeysDir(), "executors") }
+
 // PermitsUsedPath is the register of used permits.
 func (c *Config) PermitsUsedPath() string { return filepath.Join(c.Home, "permits.used") }
 

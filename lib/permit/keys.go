@@ -19,6 +19,9 @@ import (
 const (
 	keyLabel = "clawsh-permit-key-v1 "
 	pubLabel = "clawsh-permit-pub-v1 "
+
+	sealLabel    = "clawsh-seal-key-v1 "
+	sealPubLabel = "clawsh-seal-pub-v1 "
 )
 
 // Create makes permit.key (0600) and permit.pub (0644) in the directory, and the directory itself (0700), if they are
@@ -28,21 +31,15 @@ func Create(dir string) (made bool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return false, fmt.Errorf("create the permit key: %w", err)
 	}
-	path := filepath.Join(dir, "permit.key")
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		seed := make([]byte, ed25519.SeedSize)
-		rand.Read(seed)
-		made, err = place(path, keyLabel, seed, 0o600, os.Link)
-		if err != nil {
-			return false, fmt.Errorf("create the permit key: %w", err)
-		}
+	if made, err = createKey(filepath.Join(dir, "permit.key"), keyLabel); err != nil {
+		return false, fmt.Errorf("create the permit key: %w", err)
 	}
 	s, err := LoadSigner(dir)
 	if err != nil {
 		return false, err
 	}
 	pub := s.key.Public().(ed25519.PublicKey)
-	path = filepath.Join(dir, "permit.pub")
+	path := filepath.Join(dir, "permit.pub")
 	if v, err := LoadVerifier(path); err == nil && v.key.Equal(pub) {
 		return made, nil
 	}
@@ -51,6 +48,44 @@ func Create(dir string) (made bool, err error) {
 		return made, fmt.Errorf("create the public permit key: %w", err)
 	}
 	return made, nil
+}
+
+// createKey makes a private key, if there is none: of two processes that do this at once, one does.
+func createKey(path, label string) (made bool, err error) {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	seed := make([]byte, ed25519.SeedSize)
+	rand.Read(seed)
+	return place(path, label, seed, 0o600, os.Link)
+}
+
+// OpenSealer reads seal.key in the directory of claw-exec's own key (0700), and makes it first where there is none; made tells
+// whether it did. The public key is put among those that are accepted, in executors.
+func OpenSealer(dir, executors string) (s *Sealer, made bool, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, false, fmt.Errorf("create the key of seals: %w", err)
+	}
+	path := filepath.Join(dir, "seal.key")
+	if made, err = createKey(path, sealLabel); err != nil {
+		return nil, false, fmt.Errorf("create the key of seals: %w", err)
+	}
+	seed, err := readKey(path, sealLabel, 0o077, ed25519.SeedSize)
+	if err != nil {
+		return nil, false, err
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	pub := key.Public().(ed25519.PublicKey)
+	s = &Sealer{key, homeID(pub)}
+	if known, err := NewExecutors(executors).key(s.id); err == nil && known.Equal(pub) {
+		return s, made, nil
+	}
+	return s, made, putPublic(executors, s.id, sealPubLabel, pub)
+}
+
+// publicLine is a public key as it is written.
+func publicLine(label string, key ed25519.PublicKey) string {
+	return label + base64.StdEncoding.EncodeToString(key)
 }
 
 // place writes a labelled key whole and synced, and gives it its name: by linking, unless the name is taken, or by renaming.
@@ -97,10 +132,19 @@ func readKey(path, label string, forbidden fs.FileMode, size int) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	text, labelled := strings.CutPrefix(strings.TrimSuffix(string(b), "\n"), label)
+	key, err := parseKey(string(b), label, size)
+	if err != nil {
+		return nil, fmt.Errorf("key %s is damaged", path)
+	}
+	return key, nil
+}
+
+// parseKey reads a line with a labelled key.
+func parseKey(line, label string, size int) ([]byte, error) {
+	text, labelled := strings.CutPrefix(strings.TrimSuffix(line, "\n"), label)
 	key, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || !labelled || len(key) != size {
-		return nil, fmt.Errorf("key %s is damaged", path)
+		return nil, errors.New("it is not such a key")
 	}
 	return key, nil
 }

@@ -1,9 +1,9 @@
-// Package permit signs and checks what the gate has allowed.
+// Package permit signs and checks what the gate has allowed, and what claw-exec has made of it (Seal).
 //
 // A permit is "v1.CLAIMS.SIGNATURE", both parts in base64url without padding: claims as canonical JSON (RFC 8785), and an
 // Ed25519 signature (RFC 8032) over "clawsh permit v1\n" and these bytes. It binds one call: its id, conversation and tool,
-// the SHA-256 of its argument bytes as they are, risk, decision and policy; it is good for one use within Lifetime, in the
-// home whose key signed it. Only claw-gate reads the private key; claw-exec has the public one and can sign nothing.
+// the SHA-256 of its argument bytes as they are, risk, decision and policy, the line of the audit log; it is good for one use
+// within Lifetime, in the home whose key signed it. Only claw-gate reads the private key; claw-exec has the public one and can sign nothing.
 package permit
 
 import (
@@ -47,6 +47,7 @@ type Claims struct {
 	Risk           string `json:"risk"`
 	Decision       string `json:"decision"`
 	PolicyHash     string `json:"policy_hash"`
+	AuditID        string `json:"audit_id"`
 	HomeID         string `json:"home_id"`
 	ExpiresAt      string `json:"expires_at"`
 	Nonce          string `json:"nonce"`
@@ -89,14 +90,23 @@ func (s *Signer) Sign(c Claims) (string, error) {
 	if _, err := time.Parse(record.TimeFormat, c.ExpiresAt); err != nil {
 		return "", fmt.Errorf("sign a permit: expiry: %w", err)
 	}
-	raw, err := record.Encode(c)
+	text, err := signText(s.key, domain, c)
 	if err != nil {
 		return "", fmt.Errorf("sign a permit: %w", err)
 	}
-	if raw, err = record.Canonical(raw); err != nil {
-		return "", fmt.Errorf("sign a permit: %w", err)
+	return text, nil
+}
+
+// signText is "v1.CLAIMS.SIGNATURE".
+func signText(key ed25519.PrivateKey, domain string, claims any) (string, error) {
+	raw, err := record.Encode(claims)
+	if err != nil {
+		return "", err
 	}
-	sig := ed25519.Sign(s.key, append([]byte(domain), raw...))
+	if raw, err = record.Canonical(raw); err != nil {
+		return "", err
+	}
+	sig := ed25519.Sign(key, append([]byte(domain), raw...))
 	b := base64.RawURLEncoding
 	return "v1." + b.EncodeToString(raw) + "." + b.EncodeToString(sig), nil
 }
@@ -108,7 +118,7 @@ type Verifier struct {
 }
 
 // Verify checks that the permit was signed by this home's gate, says what want says, and has not expired at now. Of want
-// the claims ExpiresAt, Nonce, V and HomeID are not compared: they are the permit's own, and returned.
+// the claims ExpiresAt, Nonce, V and HomeID are not compared: they are the permit's own, and returned, with ErrExpired too.
 func (v *Verifier) Verify(permit string, want Claims, now time.Time) (Claims, error) {
 	var c Claims
 	raw, sig, err := split(permit)
@@ -130,7 +140,7 @@ func (v *Verifier) Verify(permit string, want Claims, now time.Time) (Claims, er
 	case err != nil || len(c.Nonce) != nonceBytes:
 		return Claims{}, fmt.Errorf("%w: its expiry or nonce", ErrMalformed)
 	case !now.Before(expires):
-		return Claims{}, fmt.Errorf("%w at %s", ErrExpired, c.ExpiresAt)
+		return c, fmt.Errorf("%w at %s", ErrExpired, c.ExpiresAt)
 	case expires.Sub(now) > Lifetime+clockSlack:
 		return Claims{}, fmt.Errorf("%w: it would be good for %s", ErrMalformed, expires.Sub(now).Round(time.Second))
 	}
@@ -158,8 +168,8 @@ func compare(got, want Claims) error {
 	for _, f := range []struct{ name, got, want string }{
 		{"version", got.V, want.V}, {"call id", got.CallID, want.CallID}, {"conversation", got.ConversationID, want.ConversationID},
 		{"tool", got.Tool, want.Tool}, {"arguments", got.ArgsSHA256, want.ArgsSHA256}, {"risk", got.Risk, want.Risk},
-		{"decision", got.Decision, want.Decision}, {"policy", got.PolicyHash, want.PolicyHash}, {"home", got.HomeID, want.HomeID},
-		{"list of obeyed files", got.Obeyed, want.Obeyed}} {
+		{"decision", got.Decision, want.Decision}, {"policy", got.PolicyHash, want.PolicyHash},
+		{"audit id", got.AuditID, want.AuditID}, {"home", got.HomeID, want.HomeID}, {"list of obeyed files", got.Obeyed, want.Obeyed}} {
 		if f.got != f.want {
 			return fmt.Errorf("%w: its %s differs", ErrMismatch, f.name)
 		}

@@ -27,6 +27,9 @@ func (v *verifier) conclude(chainErr error) {
 	if p := v.problems[rank(LevelCheckpoint)]; bad == nil && r.Checkpoint == Disagrees {
 		bad = &p // whatever is required: somebody asked, and the answer is no
 	}
+	if bad == nil && v.trust.Attested && v.lacking.reason != "" {
+		bad = &v.lacking
+	}
 	r.Valid = bad == nil
 	r.Evidence = v.evidence(chainErr != nil)
 	if bad != nil {
@@ -142,6 +145,19 @@ func (v *verifier) older() string {
 	return ""
 }
 
+// attestations says in words who vouches for the results.
+func (r *Report) attestations() (parts []string) {
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{r.Attested, "attested"}, {r.Unattested, "unattested"}, {r.Recovered, "interrupted"}, {r.Unmarked, "written before results were sealed"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return parts
+}
+
 // evidence says in words how far the finding reaches.
 func (v *verifier) evidence(broken bool) string {
 	r := v.report
@@ -180,6 +196,7 @@ func (v *verifier) evidence(broken bool) string {
 	case Disagrees:
 		parts = append(parts, fmt.Sprintf("it does not extend the checkpoint of %d", r.Size))
 	}
+	parts = append(parts, r.attestations()...)
 	if r.TornTail {
 		parts = append(parts, "the last line is unfinished, as a process leaves it that dies while it writes")
 	}

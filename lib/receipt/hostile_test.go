@@ -163,32 +163,72 @@ func TestOneReceiptForOneDecision(t *testing.T) {
 		o.RotateBytes = 20_000
 		l, other := openLog(t, path, o), openLog(t, path, o)
 		first := allowedNow(1, record.NewID(auditPrefix))
-		r, err := l.Append(first)
+		seal := sealed(first)
+		r, err := l.AppendSealed(first, seal)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range between {
-			if _, err := other.Append(allowedNow(i, record.NewID(auditPrefix))); err != nil {
+			res := allowedNow(i, record.NewID(auditPrefix))
+			if _, err := other.AppendSealed(res, sealed(res)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		forged := allowedNow(2, first.Verdict.AuditID)
 		forged.Verdict.ExpiresAt = "2999-01-01T00:00:00.000Z"
-		for _, again := range []record.ToolResult{first, forged} {
-			if _, err := l.Append(again); !errors.Is(err, ErrExists) {
-				t.Errorf("behind %d others: %v", between, err)
+		for _, log := range []*Log{l, other} {
+			for _, a := range []Attestation{seal, sealed(first)} {
+				if _, err := log.AppendSealed(first, a); !errors.Is(err, ErrExists) {
+					t.Errorf("behind %d others: %v", between, err)
+				}
 			}
-			if _, err := other.Append(again); !errors.Is(err, ErrExists) {
-				t.Errorf("behind %d others, another process: %v", between, err)
+			if x, err := log.Append(forged); err != nil || x.ID == r.ID || x.Attestation != Unattested {
+				t.Errorf("a forged one behind %d others: %+v, %v", between, x, err)
 			}
 		}
 		used := first
 		used.Metadata.Permit = record.PermitUsed
-		if x, err := l.Append(used); err != nil || x.ID == r.ID {
+		of := Attestation{By: seal.By, Seal: record.NewID(sealPrefix)}
+		if x, err := l.AppendSealed(used, of); err != nil || x.ID == r.ID {
 			t.Errorf("an attempt with a permit that was used: %s, %v", x.ID, err)
 		}
-		if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != between+2 {
+		if _, err := other.AppendSealed(used, of); !errors.Is(err, ErrExists) {
+			t.Errorf("the same attempt again: %v", err)
+		}
+		if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != between+4 || rep.Unattested != 2 {
 			t.Errorf("%+v", rep)
+		}
+	}
+}
+
+// TestNothingKeepsTheRealOneOut: results that nobody vouches for, and attempts with a permit that had expired, before and behind the
+// result of the call itself, in every order: that one gets its receipt, once.
+func TestNothingKeepsTheRealOneOut(t *testing.T) {
+	path, o := home(t)
+	l := openLog(t, path, o)
+	for order := range 16 {
+		real := allowedNow(order, record.NewID(auditPrefix))
+		forged, late := real, real
+		forged.Output, late.Output, late.Error = "forged", "", "denied: permit: the permit has expired"
+		late.Status, late.Success, late.Metadata.Permit = record.StatusDenied, false, record.PermitExpired
+		seal, written := sealed(real), false
+		for step := range 4 {
+			switch {
+			case order>>step&1 == 1 && !written:
+				written = true
+				if r, err := l.AppendSealed(real, seal); err != nil || r.Attestation == Unattested {
+					t.Errorf("order %04b: %+v, %v", order, r, err)
+				}
+			case step%2 == 0:
+				if _, err := l.Append(forged); err != nil {
+					t.Error(err)
+				}
+			default:
+				l.AppendSealed(late, sealed(late)) // the same attempt twice is one
+			}
+		}
+		if _, err := l.AppendSealed(real, seal); written && !errors.Is(err, ErrExists) {
+			t.Errorf("order %04b, again: %v", order, err)
 		}
 	}
 }
@@ -200,11 +240,11 @@ func TestOldDecisionTakesNoID(t *testing.T) {
 	l := openLog(t, path, o)
 	for _, id := range []string{"01900000-0000-7000-8000-000000000000", "ffffffff-ffff-7fff-8fff-ffffffffffff", "------------------------------------"} {
 		res := allowedNow(1, auditPrefix+id)
-		if _, err := l.Append(res); err != nil {
+		if _, err := l.AppendSealed(res, sealed(res)); err != nil {
 			t.Fatalf("%s: %v", id, err)
 		}
 		mustAppend(t, l, 100)
-		if _, err := l.Append(res); !errors.Is(err, ErrExists) {
+		if _, err := l.AppendSealed(res, sealed(res)); !errors.Is(err, ErrExists) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // maxLineBytes is longer than any receipt: its texts are bounded.
 const maxLineBytes = 8 << 10
 
-// The fields of a receipt in the order in which they are written. fMac is missing where there was no key yet.
+// The fields of a receipt in the order in which they are written. fMac is missing where there was no key yet, fAttestation in
+// what was written before results were sealed.
 const (
 	fID = iota
 	fTimestamp
@@ -24,13 +25,14 @@ const (
 	fResult
 	fStatus
 	fRisk
+	fAttestation
 	fPrevious
 	fHash
 	fMac
 	fieldCount
 )
 
-var fieldNames = [fieldCount]string{"id", "timestamp", "conversation_id", "tool", "args_hash", "result_hash", "status", "risk", "previous_hash",
+var fieldNames = [fieldCount]string{"id", "timestamp", "conversation_id", "tool", "args_hash", "result_hash", "status", "risk", "attestation", "previous_hash",
 	"receipt_hash", "mac"}
 
 // leads are what stands before each value.
@@ -44,7 +46,7 @@ var leads = func() (out [fieldCount][]byte) {
 }()
 
 // canonical are the fields that the hash is over, in the order of RFC 8785: by name.
-var canonical = []int{fArgs, fConversation, fID, fPrevious, fResult, fRisk, fStatus, fTimestamp, fTool}
+var canonical = []int{fArgs, fAttestation, fConversation, fID, fPrevious, fResult, fRisk, fStatus, fTimestamp, fTool}
 
 // line is a receipt as its bytes.
 type line [fieldCount][]byte
@@ -57,6 +59,9 @@ func (l *line) scan(raw []byte) error {
 		l[i] = nil
 		if i == fMac && len(rest) == 1 {
 			break
+		}
+		if i == fAttestation && !bytes.HasPrefix(rest, leads[i]) {
+			continue
 		}
 		if !bytes.HasPrefix(rest, leads[i]) {
 			return explain(raw, i)
@@ -102,6 +107,8 @@ func (l *line) check() error {
 		return errors.New("status is none of allowed, denied and failed")
 	case !isRisk(string(l[fRisk])):
 		return errors.New("risk is none of low, medium and high")
+	case l[fAttestation] != nil && !isAttestation(l[fAttestation]):
+		return errors.New("attestation is no name of a key, and neither unattested nor recovered")
 	case !isHash(l[fArgs]) || !isHash(l[fResult]) || !isHash(l[fPrevious]) || !isHash(l[fHash]) || l[fMac] != nil && !isHash(l[fMac]):
 		return errors.New("a hash is no SHA-256 in lower-case hex")
 	}
@@ -112,6 +119,9 @@ func (l *line) check() error {
 func (l *line) sum(out *[64]byte, buf []byte) []byte {
 	buf = append(buf[:0], '{')
 	for i, f := range canonical {
+		if l[f] == nil {
+			continue
+		}
 		if i > 0 {
 			buf = append(buf, ',')
 		}
@@ -127,14 +137,14 @@ func (l *line) sum(out *[64]byte, buf []byte) []byte {
 // receipt is the line as texts.
 func (l *line) receipt() Receipt {
 	return Receipt{ID: string(l[fID]), Timestamp: string(l[fTimestamp]), ConversationID: string(l[fConversation]), Tool: string(l[fTool]),
-		ArgsHash: string(l[fArgs]), ResultHash: string(l[fResult]), Status: string(l[fStatus]), Risk: string(l[fRisk]),
+		ArgsHash: string(l[fArgs]), ResultHash: string(l[fResult]), Status: string(l[fStatus]), Risk: string(l[fRisk]), Attestation: string(l[fAttestation]),
 		PreviousHash: string(l[fPrevious]), ReceiptHash: string(l[fHash]), MAC: string(l[fMac])}
 }
 
 // lineOf is the receipt as its bytes.
 func lineOf(r Receipt) (l line) {
-	for i, s := range []string{r.ID, r.Timestamp, r.ConversationID, r.Tool, r.ArgsHash, r.ResultHash, r.Status, r.Risk, r.PreviousHash, r.ReceiptHash, r.MAC} {
-		if l[i] = []byte(s); i == fMac && s == "" {
+	for i, s := range []string{r.ID, r.Timestamp, r.ConversationID, r.Tool, r.ArgsHash, r.ResultHash, r.Status, r.Risk, r.Attestation, r.PreviousHash, r.ReceiptHash, r.MAC} {
+		if l[i] = []byte(s); (i == fMac || i == fAttestation) && s == "" {
 			l[i] = nil
 		}
 	}
@@ -145,8 +155,8 @@ func lineOf(r Receipt) (l line) {
 func (l *line) encode() []byte {
 	out := make([]byte, 0, 800)
 	for i, v := range l {
-		if i == fMac && v == nil {
-			break
+		if v == nil {
+			continue
 		}
 		out = append(append(append(out, leads[i]...), v...), '"')
 	}
@@ -182,8 +192,14 @@ func torn(raw []byte) bool {
 		return false
 	}
 	for i := range leads {
-		if len(raw) <= len(leads[i]) {
-			return bytes.HasPrefix(leads[i], raw) || i == fMac && len(raw) == 0
+		if len(raw) <= len(leads[i]) && bytes.HasPrefix(leads[i], raw) {
+			return true
+		}
+		if len(raw) <= len(leads[i]) && i != fAttestation {
+			return i == fMac && len(raw) == 0
+		}
+		if i == fAttestation && !bytes.HasPrefix(raw, leads[i]) {
+			continue
 		}
 		if !bytes.HasPrefix(raw, leads[i]) {
 			return false
@@ -262,6 +278,11 @@ func isTime(b []byte) bool {
 	}
 	return string(b[5:7]) <= "12" && string(b[8:10]) <= "31" && string(b[11:13]) <= "23" && string(b[14:16]) <= "59" && string(b[17:19]) <= "60" &&
 		string(b[5:7]) > "00" && string(b[8:10]) > "00"
+}
+
+// isAttestation tells whether a text is the name of an executor's key, or one of the other two values.
+func isAttestation(b []byte) bool {
+	return string(b) == Unattested || string(b) == Recovered || len(b) == 16 && class(b)&notHex == 0
 }
 
 func isHash(b []byte) bool { return len(b) == 64 && class(b)&notHex == 0 }

@@ -74,30 +74,50 @@ func (l *Log) loadKeys() error {
 }
 
 // Append writes the receipt of a result at the end of the chain and returns once it is synced to disk. A log whose end is not
-// what its head names, or that has no head, has been tampered with: it is not continued (ErrTampered). A call that was
-// allowed gets one receipt: if there is one already (Recover wrote it, or the same result came before) that is ErrExists.
+// what its head names, or that has no head, has been tampered with: it is not continued (ErrTampered). Nobody vouches for the
+// result: its receipt says so.
 func (l *Log) Append(res record.ToolResult) (Receipt, error) {
-	r, derived, err := of(res)
+	return l.AppendSealed(res, Attestation{})
+}
+
+// AppendSealed is Append for a result that was sealed. It gets one receipt, and a call that was allowed one only: if there is one
+// already (Recover wrote it, or the same result came before) that is ErrExists. What an attempt with a permit that had expired has
+// left under the id of the decision keeps no other result out.
+func (l *Log) AppendSealed(res record.ToolResult, a Attestation) (Receipt, error) {
+	r, ids, err := of(res, a)
 	if err != nil {
 		return r, err
 	}
-	late := derived && (res.Metadata.Permit == record.PermitExpired || expired(res.Verdict.ExpiresAt, time.Now()))
+	late := res.Metadata.Permit == record.PermitExpired || res.Verdict != nil && expired(res.Verdict.ExpiresAt, time.Now())
 	err = l.log.AppendNext(true, func(e *durable.End) ([]byte, error) {
 		if err := l.settle(e); err != nil {
 			return nil, err
 		}
-		if derived {
-			if there, err := l.exists(e, r.ID, late); err != nil {
-				return nil, err
-			} else if there && res.Metadata.Permit == "" {
-				return nil, fmt.Errorf("%w: %s", ErrExists, r.ID)
-			} else if there {
-				r.ID = record.NewID(idPrefix)
-			}
+		if err := l.name(e, &r, ids, late, res.Metadata.Permit != ""); err != nil {
+			return nil, err
 		}
 		return l.next(e, &r)
 	})
 	return r, l.finish(err)
+}
+
+// name gives a receipt the first of the ids that no other has. refused tells that the call did not run for want of a permit.
+func (l *Log) name(e *durable.End, r *Receipt, ids []string, late, refused bool) error {
+	for i, id := range ids {
+		there, err := l.find(e, id, late)
+		if err != nil {
+			return err
+		}
+		if there == nil {
+			r.ID = id
+			return nil
+		}
+		same := there.ArgsHash == r.ArgsHash && there.ResultHash == r.ResultHash && there.Status == r.Status
+		if i == len(ids)-1 || same || there.Attestation == Recovered && !refused {
+			return fmt.Errorf("%w: %s", ErrExists, id)
+		}
+	}
+	return nil
 }
 
 // finish ends an append that came as far as err tells.

@@ -33,40 +33,41 @@ func decidedAt(id string) (time.Time, bool) {
 	return time.UnixMilli(int64(ms)).UTC(), true
 }
 
-// exists tells whether the call whose decision gave the id has its receipt. It can only be behind the decision: of a fresh one, the
-// end of the log is read, else all of it, as bytes: a result that comes late must not hold up the others. The log is locked.
-func (l *Log) exists(e *durable.End, id string, all bool) (bool, error) {
+// find returns the receipt with an id that the time of a decision, or of a seal, is part of; nil if there is none. It can only be
+// behind that time: of a fresh one, the end of the log is read, else all of it, as bytes: a result that comes late must not hold up
+// the others. The log is locked.
+func (l *Log) find(e *durable.End, id string, all bool) (*Receipt, error) {
 	since := "" // nothing is older
 	decided, ok := decidedAt(id)
 	if age := time.Since(decided); ok && !all && age <= fresh && age >= -skew {
 		since = decided.Add(-skew).Format(record.TimeFormat)
 	}
 	found, done, err := searchBack(e, e.Size, id, since)
-	if found || done || err != nil {
+	if found != nil || done || err != nil {
 		return found, err
 	}
 	parts, err := countParts(l.path)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	for ; parts > 0; parts-- {
 		f, err := openPart(partPath(l.path, parts-1))
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		info, err := f.Stat()
 		if err == nil {
 			found, done, err = searchBack(f, info.Size(), id, since)
 		}
-		if err = errors.Join(err, f.Close()); found || done || err != nil {
+		if err = errors.Join(err, f.Close()); found != nil || done || err != nil {
 			return found, err
 		}
 	}
-	return false, nil
+	return nil, nil
 }
 
 // searchBack looks for a receipt with the id, from the end on, until all in a piece are older than since, if that is not empty: done.
-func searchBack(r io.ReaderAt, size int64, id, since string) (found, done bool, err error) {
+func searchBack(r io.ReaderAt, size int64, id, since string) (found *Receipt, done bool, err error) {
 	const piece = 32 << 10
 	buf := make([]byte, piece+maxLineBytes)
 	start := bytes.Join([][]byte{leads[fID], []byte(id), []byte(`"`)}, nil)
@@ -74,16 +75,21 @@ func searchBack(r io.ReaderAt, size int64, id, since string) (found, done bool, 
 		from := max(end-piece, 0)
 		n, err := r.ReadAt(buf[:min(end+maxLineBytes, size)-from], from) // and the rest of a line that began before the end
 		if err != nil && err != io.EOF {
-			return false, false, fmt.Errorf("look for receipt %s: %w", id, err)
+			return nil, false, fmt.Errorf("look for receipt %s: %w", id, err)
 		}
-		if bytes.Contains(buf[:n], start) {
-			return true, false, nil
+		if at := bytes.Index(buf[:n], start); at >= 0 {
+			raw, _, _ := bytes.Cut(buf[at:n], []byte{'\n'})
+			r, err := Parse(raw)
+			if err != nil {
+				r = Receipt{ID: id} // it is in the way, whatever it says: Verify names it
+			}
+			return &r, true, nil
 		}
 		if since != "" && older(buf[:n], since) {
-			return false, true, nil
+			return nil, true, nil
 		}
 	}
-	return false, false, nil
+	return nil, false, nil
 }
 
 // older tells whether there are receipts among the bytes and all are older than since.

@@ -2,7 +2,7 @@
 // chain that anyone can check offline.
 //
 //	{"id":"receipt-…","timestamp":"2026-05-12T14:00:00.000Z","conversation_id":"…","tool":"file_read","args_hash":"…",
-//	 "result_hash":"…","status":"allowed","risk":"low","previous_hash":"…","receipt_hash":"…","mac":"…"}
+//	 "result_hash":"…","status":"allowed","risk":"low","attestation":"…","previous_hash":"…","receipt_hash":"…","mac":"…"}
 //
 // # What is written
 //
@@ -30,6 +30,7 @@
 package receipt
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"errors"
 	"fmt"
@@ -48,15 +49,17 @@ type Receipt struct {
 	ResultHash     string `json:"result_hash"`
 	Status         string `json:"status"`
 	Risk           string `json:"risk"`
+	Attestation    string `json:"attestation,omitzero"`
 	PreviousHash   string `json:"previous_hash"`
 	ReceiptHash    string `json:"receipt_hash"`
 	MAC            string `json:"mac,omitzero"`
 }
 
-// idPrefix begins the id of every receipt, auditPrefix that of a line of the gate's audit log.
+// idPrefix begins the id of every receipt, auditPrefix that of a line of the gate's audit log, sealPrefix that of a seal.
 const (
 	idPrefix    = "receipt-"
 	auditPrefix = "audit-"
+	sealPrefix  = "seal-"
 )
 
 // Genesis is the previous_hash of the first receipt.
@@ -71,29 +74,50 @@ var (
 )
 
 // of makes the receipt of a result, without its place in the chain. A risk that nobody stated, or that there is not (a
-// forged verdict), is high. derived tells that the id is that of the gate's decision, which one call only can have.
-func of(res record.ToolResult) (r Receipt, derived bool, err error) {
+// forged verdict), is high. ids are those that it may have, the best first, if there may be one receipt only of this result: that
+// of the gate's decision, which the seal vouches for, and that of the seal.
+func of(res record.ToolResult, a Attestation) (r Receipt, ids []string, err error) {
 	args, err := argsHash(res.Args)
 	if err != nil {
-		return Receipt{}, false, fmt.Errorf("hash the arguments: %w", err)
+		return Receipt{}, nil, fmt.Errorf("hash the arguments: %w", err)
 	}
 	result, err := resultHash(res.Success, res.Output, res.Error)
 	if err != nil {
-		return Receipt{}, false, err
+		return Receipt{}, nil, err
 	}
 	r = Receipt{ID: record.NewID(idPrefix), Timestamp: record.Now(), ConversationID: ascii(res.ConversationID), Tool: ascii(res.Tool),
-		ArgsHash: args, ResultHash: result, Status: res.Status, Risk: record.RiskHigh, PreviousHash: Genesis, ReceiptHash: Genesis}
-	if v := res.Verdict; v != nil {
-		if isRisk(v.Risk) {
-			r.Risk = v.Risk
-		}
-		p := res.Metadata.Permit
-		if id, ok := idOf(v.AuditID); ok && v.Decision == record.Allow && p != record.PermitUsed && p != record.PermitInvalid {
-			r.ID, derived = id, true
-		}
+		ArgsHash: args, ResultHash: result, Status: res.Status, Risk: record.RiskHigh, Attestation: cmp.Or(a.By, Unattested),
+		PreviousHash: Genesis, ReceiptHash: Genesis}
+	if v := res.Verdict; v != nil && isRisk(v.Risk) {
+		r.Risk = v.Risk
 	}
 	l := lineOf(r)
-	return r, derived, l.check()
+	return r, a.ids(), l.check()
+}
+
+// Values of a receipt's attestation that name no executor: nobody vouches for the result; and the receipt is Recover's own word.
+const (
+	Unattested = "unattested"
+	Recovered  = "recovered"
+)
+
+// Attestation says who vouches for a result, the zero value that nobody does: By is the key (16 hex digits) by which it was sealed,
+// Seal the id of the seal, and Audit the id of the gate's decision whose permit it came of, if any.
+type Attestation struct{ By, Seal, Audit string }
+
+// ids are what the receipt of a sealed result may be called: two results never share one that counts.
+func (a Attestation) ids() []string {
+	var out []string
+	if a.By == "" {
+		return out
+	}
+	if id, ok := idOf(a.Audit); ok {
+		out = append(out, id)
+	}
+	if id, ok := strings.CutPrefix(a.Seal, sealPrefix); ok {
+		out = append(out, idPrefix+id)
+	}
+	return out
 }
 
 // idOf is the id of the receipt of a call that the gate has allowed: that of the line in its audit log, with another prefix. So

@@ -372,10 +372,18 @@ func TestHashIsCanonical(t *testing.T) {
 	for c := ' '; c <= '~'; c++ {
 		all.WriteRune(c)
 	}
-	r, _, err := of(result(1))
+	r, _, err := of(result(1), Attestation{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Attestation = ""
+	unmarked := lineOf(r)
+	h, err := record.Hash(bytes.Replace(unmarked.encode(), []byte(`,"receipt_hash":"`+Genesis+`"`), nil, 1))
+	var old [64]byte
+	if unmarked.sum(&old, nil); err != nil || string(old[:]) != h {
+		t.Errorf("without an attestation: %s, want %s, %v", old, h, err)
+	}
+	r.Attestation = Unattested
 	r.Tool, r.ConversationID = all.String(), `\"/<>&`
 	raw, err := record.Encode(r)
 	if err != nil {

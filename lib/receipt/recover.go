@@ -210,7 +210,7 @@ func receiptOf(id string, d decision) (Receipt, error) {
 		risk = record.RiskHigh
 	}
 	r := Receipt{ID: id, Timestamp: record.Now(), ConversationID: ascii(d.ConversationID), Tool: ascii(d.Tool), ArgsHash: args, ResultHash: result,
-		Status: record.StatusFailed, Risk: risk, PreviousHash: Genesis, ReceiptHash: Genesis}
+		Status: record.StatusFailed, Risk: risk, Attestation: Recovered, PreviousHash: Genesis, ReceiptHash: Genesis}
 	line := lineOf(r)
 	return r, line.check()
 }

@@ -34,6 +34,11 @@ func allowed(i int) record.ToolResult {
 	return r
 }
 
+// sealed is what claw-exec vouches for by the seal on the result of a call that it ran.
+func sealed(res record.ToolResult) Attestation {
+	return Attestation{By: "0123456789abcdef", Seal: record.NewID(sealPrefix), Audit: res.Verdict.AuditID}
+}
+
 // crashed is a home with an audit log.
 type crashed struct {
 	t     *testing.T
@@ -94,7 +99,7 @@ func (c *crashed) append(i int) (Receipt, error) {
 		c.t.Fatal(err)
 	}
 	defer l.Close()
-	return l.Append(allowed(i))
+	return l.AppendSealed(allowed(i), sealed(allowed(i)))
 }
 
 // A call is over when its permit has expired, if nothing runs; else only when no tool may take as long.

@@ -17,7 +17,7 @@ func TestKeysReplacedBeforeTheHead(t *testing.T) {
 		path, o := home(t)
 		l := openLog(t, path, o)
 		mustAppend(t, l, 2)
-		r, _, err := of(result(3))
+		r, _, err := of(result(3), Attestation{})
 		if err != nil {
 			t.Fatal(err)
 		}

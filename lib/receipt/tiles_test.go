@@ -43,7 +43,7 @@ func someLines(t testing.TB, k *Keys, n int) []byte {
 	now := head{hash: Genesis}
 	l := &Log{keys: k}
 	for i := range n {
-		r, _, err := of(record.ToolResult{ConversationID: "conv-1", Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true, Output: fmt.Sprint(i)})
+		r, _, err := of(record.ToolResult{ConversationID: "conv-1", Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true, Output: fmt.Sprint(i)}, Attestation{})
 		if err != nil {
 			t.Fatal(err)
 		}

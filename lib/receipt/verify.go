@@ -41,6 +41,8 @@ type Trust struct {
 	Keys    *Keys       // to check macs with
 	Public  []PublicKey // to check signatures with
 	Against []byte      // a checkpoint, or several one behind the other; nil: none. An empty one is one that is wrong
+	// Attested refuses a log with results that nobody vouches for, from the first on that was written since results are sealed.
+	Attested bool
 	// Require is the level that the log must reach to be valid; empty is what the rest of Trust can establish.
 	Require string
 }
@@ -77,6 +79,10 @@ type Report struct {
 	HeadCount  int    `json:"head_count,omitzero"`
 	Checkpoint string `json:"checkpoint"`
 	Size       int    `json:"checkpoint_count,omitzero"`
+	Attested   int    `json:"attested"`   // receipts of results that claw-exec has sealed
+	Unattested int    `json:"unattested"` // that nobody vouches for
+	Recovered  int    `json:"recovered"`  // that Recover wrote
+	Unmarked   int    `json:"unmarked"`   // that were written before results were sealed
 	Evidence   string `json:"evidence"`
 
 	bytes int64 // that the good receipts take with their newlines
@@ -111,6 +117,7 @@ type verifier struct {
 	macReason string
 	macSeen   bool
 	problems  [5]problem // by rank of the level
+	lacking   problem    // the first result that nobody vouches for
 	buf       []byte
 	last      [64]byte
 }
@@ -187,6 +194,7 @@ func (v *verifier) receipt(raw []byte) error {
 		return errors.New("previous_hash is not the hash of the receipt before it")
 	}
 	v.mac(&l)
+	v.attestation(&l)
 	v.last = h
 	v.report.bytes += int64(len(raw)) + 1
 	n := v.report.Count
@@ -205,6 +213,28 @@ func (v *verifier) receipt(raw []byte) error {
 		return v.pass(int64(n))
 	}
 	return nil
+}
+
+// attestation counts who vouches for the results.
+func (v *verifier) attestation(l *line) {
+	r := &v.report
+	why := ""
+	switch string(l[fAttestation]) {
+	case "":
+		if r.Unmarked++; r.Unmarked < r.Count {
+			why = "it does not say who vouches for the result, as those before it do"
+		}
+	case Unattested:
+		r.Unattested++
+		why = "it is unattested: nobody vouches for the result"
+	case Recovered:
+		r.Recovered++
+	default:
+		r.Attested++
+	}
+	if why != "" && v.lacking.reason == "" {
+		v.lacking = problem{number: r.Count, reason: why}
+	}
 }
 
 // mac checks that a receipt has the mac that it must have, by the key that was in use.

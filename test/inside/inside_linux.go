@@ -54,6 +54,10 @@ var attempts = map[string]func(p places) error{
 	"read the receipts":            func(p places) error { return read(p.home + "/tool_receipts.log") },
 	"write the receipts":           func(p places) error { return write(p.home + "/tool_receipts.log") },
 	"read the keys of receipts":    func(p places) error { return read(p.home + "/keys/receipt/receipt.key") },
+	"read the key of seals":        func(p places) error { return read(p.home + "/keys/exec/seal.key") },
+	"replace the key of seals":     func(p places) error { return create(p.home + "/keys/exec") },
+	"read who may seal":            func(p places) error { return read(p.home + "/keys/executors/x.pub") },
+	"say who may seal":             func(p places) error { return create(p.home + "/keys/executors") },
 	"replace the keys of receipts": func(p places) error { return create(p.home + "/keys/receipt") },
 	"replace the head of receipts": func(p places) error { return create(p.home + "/tool_receipts.log.d") },
 	"write what is under way":      func(p places) error { return write(p.home + "/under-way.lock") },
@@ -283,13 +287,13 @@ func run(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	p := places{home: home + "/.clawsh", workspace: home + "/w", outside: home + "/outside"}
-	for _, d := range []string{p.home + "/keys/receipt", p.home + "/tool_receipts.log.d", p.home + "/agents/default/sessions", p.workspace, p.outside} {
+	for _, d := range []string{p.home + "/keys/receipt", p.home + "/keys/exec", p.home + "/keys/executors", p.home + "/tool_receipts.log.d", p.home + "/agents/default/sessions", p.workspace, p.outside} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, text := range map[string]string{p.home + "/config.toml": "workspace_dir = \"" + p.workspace + "\"\n", p.outside + "/file": "x", p.workspace + "/file": "x", p.home + "/keys/permit.key": "x",
-		p.home + "/keys/permit.pub": "x", p.home + "/audit.jsonl": "", p.home + "/tool_receipts.log": "", p.home + "/memory.sqlite": "x", p.home + "/permits.used": "", p.home + "/spare": "", p.home + "/keys/spare": "", p.home + "/keys/receipt/receipt.key": "x", p.home + "/under-way.lock": "",
+		p.home + "/keys/permit.pub": "x", p.home + "/audit.jsonl": "", p.home + "/tool_receipts.log": "", p.home + "/memory.sqlite": "x", p.home + "/permits.used": "", p.home + "/spare": "", p.home + "/keys/spare": "", p.home + "/keys/receipt/receipt.key": "x", p.home + "/keys/exec/seal.key": "x", p.home + "/keys/executors/x.pub": "x", p.home + "/under-way.lock": "",
 		p.home + "/agents/default/soul.md": "x", p.home + "/agents/default/agent.jsonl": ""} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -308,7 +312,7 @@ func run(t *testing.T) []string {
 	defer master.Close()
 	p.terminal = terminal
 	for _, name := range []string{"read a file outside", "write a file outside", "make a file outside", "read the private key", "connect to any port", "start a program", "make an internet socket", "write the memory",
-		"write a soul", "replace a soul", "read the keys of receipts", "replace the keys of receipts", "replace the head of receipts", "read another terminal", "make a file in the home", "make a process", "make a raw socket"} {
+		"write a soul", "replace a soul", "read the keys of receipts", "replace the keys of receipts", "read the key of seals", "say who may seal", "replace the head of receipts", "read another terminal", "make a file in the home", "make a process", "make a raw socket"} {
 		if err := attempts[name](p); err != nil {
 			t.Fatalf("%s is not possible outside either: %v", name, err)
 		}

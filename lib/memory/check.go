@@ -64,11 +64,31 @@ func (s *Store) Check() ([]Problem, error) {
 		}
 		list = append(list, found...)
 	}
+	counted, err := s.checkTotals()
+	if err != nil {
+		return list, fmt.Errorf("check %s: %w", s.path, err)
+	}
+	list = append(list, counted...)
 	changed, err := s.checkSchema()
 	if err != nil {
 		return list, fmt.Errorf("check %s: %w", s.path, err)
 	}
 	return append(list, changed...), nil
+}
+
+// checkTotals compares the totals with the entries, in a file that has them.
+func (s *Store) checkTotals() (list []Problem, err error) {
+	if version, err := check(s.conn); err != nil || version < 4 {
+		return nil, err
+	}
+	for _, check := range miscounted {
+		found, err := s.ask(check.what, check.sql)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, found...)
+	}
+	return list, nil
 }
 
 // used is what the tokens of an entry are by its metadata, as countable counts them.
@@ -230,7 +250,8 @@ func (s *Store) rebuild() error {
 		for o, sql := range want {
 			_, there := got[o]
 			virtual := strings.HasPrefix(sql, "CREATE VIRTUAL")
-			if o.kind != kind || sql == "" || kind == "index" && there || kind == "table" && !virtual {
+			counted := slices.Contains(totals, o.name) && !there
+			if o.kind != kind || sql == "" || kind == "index" && there || kind == "table" && !virtual && !counted {
 				continue
 			}
 			if err := s.conn.Exec(sql); err != nil {
@@ -244,5 +265,6 @@ func (s *Store) rebuild() error {
 		UPDATE entries SET input_tokens = ` + used("input_tokens") + `, output_tokens = ` + used("output_tokens") + `
 			WHERE input_tokens IS NOT ` + used("input_tokens") + ` OR output_tokens IS NOT ` + used("output_tokens") + `;
 		UPDATE conversations SET last_entry = coalesce((SELECT max(e.id) FROM entries e WHERE e.conversation_id = conversations.id), 0);
+		DELETE FROM turn_extents; DELETE FROM usage_days; DELETE FROM usage_conversations;` + countAll + `
 		REINDEX;`)
 }

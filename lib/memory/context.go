@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -46,25 +47,22 @@ func (s *Store) context(conversationID string, b conversation.Budget) (Context, 
 	if err != nil {
 		return c, err
 	}
-	turns, err := s.recentTurns(conversationID, covered)
-	if err != nil {
-		return c, err
-	}
 	r := reader{budget: b}
-	for _, turn := range turns {
+	total, err := s.eachTurn(conversationID, covered, func(turn string) (bool, error) {
 		entries, err := s.entries(`WHERE conversation_id = ? AND turn_id = ? ORDER BY id`, conversationID, turn)
 		if err != nil {
-			return c, fmt.Errorf("turn %s: %w", turn, err)
+			return false, fmt.Errorf("turn %s: %w", turn, err)
 		}
-		if !r.take(turn, entries) {
-			break
-		}
+		return r.take(turn, entries), nil
+	})
+	if err != nil {
+		return c, err
 	}
 	for i := len(r.turns) - 1; i >= 0; i-- {
 		c.Turns = append(c.Turns, r.turns[i])
 	}
 	c.Conversation = c.Choose(b)
-	c.LeftOut = len(turns) - r.empty - len(c.Turns)
+	c.LeftOut = total - r.empty - len(c.Turns)
 	return c, nil
 }
 
@@ -75,8 +73,7 @@ type extent struct{ first, last int64 }
 // covers nothing.
 func (s *Store) summary(conversationID string, c *Context) (covered extent, err error) {
 	var id, content, meta string
-	// + keeps SQLite from reading all conversations backwards in search of one summary
-	err = s.query(`SELECT record_id, content, metadata FROM entries WHERE conversation_id = ? AND kind = 'summary' ORDER BY +id DESC LIMIT 1`,
+	err = s.query(`SELECT record_id, content, metadata FROM entries WHERE conversation_id = ? AND kind = 'summary' ORDER BY id DESC LIMIT 1`,
 		func(st *sqlite3.Stmt) error {
 			id, content, meta = st.ColumnText(0), st.ColumnText(1), st.ColumnText(2)
 			return nil
@@ -102,15 +99,48 @@ func (s *Store) summary(conversationID string, c *Context) (covered extent, err 
 	return covered, nil
 }
 
-// recentTurns lists a conversation's turns that are not covered, the one that began last first.
-func (s *Store) recentTurns(conversationID string, covered extent) ([]string, error) {
-	var turns []string
-	err := s.query(`SELECT turn_id FROM entries WHERE conversation_id = ?1 GROUP BY turn_id HAVING min(id) > ?2 OR max(id) > ?3 ORDER BY min(id) DESC`,
-		func(st *sqlite3.Stmt) error {
-			turns = append(turns, st.ColumnText(0))
-			return nil
-		}, conversationID, covered.first, covered.last)
-	return turns, err
+// eachTurn gives the turns of a conversation that are not covered to use, the one that began last first, until it has had enough,
+// and returns how many there are. Few are looked up at a time: a conversation may have very many.
+func (s *Store) eachTurn(conversationID string, covered extent, use func(turn string) (more bool, err error)) (total int, err error) {
+	if covered.last > 0 {
+		turns, _, err := s.turns(`SELECT turn_id, first_entry FROM turn_extents WHERE conversation_id = ?1 AND first_entry > ?2
+			UNION SELECT turn_id, first_entry FROM turn_extents WHERE conversation_id = ?1 AND last_entry > ?3 ORDER BY first_entry DESC`,
+			conversationID, covered.first, covered.last)
+		if err == nil {
+			_, err = some(turns, use)
+		}
+		return len(turns), err
+	}
+	err = s.query(`SELECT turns FROM conversations WHERE id = ?`, func(st *sqlite3.Stmt) error { total = st.ColumnInt(0); return nil }, conversationID)
+	for before, more := int64(math.MaxInt64), true; more && err == nil; {
+		var turns []string
+		turns, before, err = s.turns(`SELECT turn_id, first_entry FROM turn_extents WHERE conversation_id = ?1 AND first_entry < ?2
+			ORDER BY first_entry DESC LIMIT 64`, conversationID, before)
+		if len(turns) == 0 || err != nil {
+			break
+		}
+		more, err = some(turns, use)
+	}
+	return total, err
+}
+
+// turns are those of a query, and the first entry of the last of them.
+func (s *Store) turns(sql string, args ...any) (list []string, first int64, err error) {
+	err = s.query(sql, func(st *sqlite3.Stmt) error {
+		list, first = append(list, st.ColumnText(0)), st.ColumnInt64(1)
+		return nil
+	}, args...)
+	return list, first, err
+}
+
+// some gives turns to use until it has had enough.
+func some(turns []string, use func(turn string) (bool, error)) (more bool, err error) {
+	for _, t := range turns {
+		if more, err = use(t); !more || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // reader takes turns, the newest first, until no more can be chosen.

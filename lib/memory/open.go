@@ -160,7 +160,7 @@ func (s *Store) prepareToRead(version int) error {
 	switch version {
 	case 0:
 		return notFound("run clawsh init", "the file is empty")
-	case 1, 2:
+	case 1, 2, 3:
 		return s.conn.Exec(over(version))
 	}
 	return nil

@@ -69,7 +69,7 @@ func TestVersion2IsMigratedByAWriterAndReadByAReader(t *testing.T) {
 		t.Errorf("the latest of a place in a file without places: %v", err)
 	}
 	w := openAtPath(t, path)
-	if n := versionOf(t, path); n != 3 {
+	if n := versionOf(t, path); n != schemaVersion {
 		t.Fatalf("a writer left version %d", n)
 	}
 	for _, s := range []*Store{r, w} {

@@ -13,7 +13,7 @@ import (
 // applicationID is "claw" in the file's header; schemaVersion is its user_version.
 const (
 	applicationID = 0x636c6177
-	schemaVersion = 3
+	schemaVersion = 4
 )
 
 // version1 is the schema as it was first used. An entry's id is the order of arrival, which is what "newest first" means
@@ -126,6 +126,9 @@ DROP VIEW usage;
 DROP TABLE entry_words;
 DROP TABLE entry_trigrams;
 DROP TABLE entries;
+DROP TABLE turn_extents;
+DROP TABLE usage_days;
+DROP TABLE usage_conversations;
 DROP TABLE conversations;`
 
 // inspect is check on one snapshot of the file: another process may be creating the schema at this moment.

@@ -10,8 +10,7 @@ import (
 )
 
 const conversationColumns = `SELECT id, agent, title, started_at, updated_at,
-	(SELECT count(DISTINCT turn_id) FROM entries e WHERE e.conversation_id = c.id),
-	(SELECT count(*) FROM entries e WHERE e.conversation_id = c.id), coalesce(archived_at, ''), coalesce(directory, '') FROM conversations c `
+	turns, entries, coalesce(archived_at, ''), coalesce(directory, '') FROM conversations `
 
 func scanConversation(st *sqlite3.Stmt) Conversation {
 	return Conversation{ID: st.ColumnText(0), Agent: st.ColumnText(1), Title: st.ColumnText(2),

@@ -22,7 +22,7 @@ race: ## the packages and the confinement of each program with the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./lib/... ./cmd/...
 
 soak: ## the long run of the tests of crashes, full disks and many processes; make test does each once
-	CLAWSH_SOAK=1 $(GO) test ./test -count=1 -run Crash -v -timeout 60m
+	CLAWSH_SOAK=1 $(GO) test ./test -count=1 -run 'Crash|Signals' -v -timeout 60m
 	$(GO) test ./test -count=10 -run 'EightProcesses|KilledProcesses|FullDisk' -v -timeout 60m
 	$(GO) test ./lib/memory ./lib/receipt ./lib/durable -count=10 -run 'Kill|FullDisk|FullDatabase|FileTooLarge|Writers|Processes|OpenersAndClosers' -timeout 60m
 

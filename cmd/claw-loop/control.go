@@ -12,7 +12,7 @@ import (
 	"clawsh/lib/command"
 )
 
-// orders takes what the program that drives us says, a line each, from a descriptor: "cancel INT|TERM MESSAGE_ID" ends the turn of a
+// orders takes what the program that drives us says, a line each, from a descriptor: "cancel INT|TERM|HUP MESSAGE_ID" ends the turn of a
 // message, whether it has begun or not; "leave" ends everything at once; "shown CALL_ID" says that people have seen a call. Unlike a signal,
 // an order is never lost, never comes twice, and is about one turn.
 func (r *runner) orders(fd int) {
@@ -35,8 +35,11 @@ func (r *runner) orders(fd int) {
 		case "cancel":
 			name, message, _ := strings.Cut(rest, " ")
 			sig := command.Signal{Signal: os.Interrupt}
-			if name == "TERM" {
+			switch name {
+			case "TERM":
 				sig.Signal = syscall.SIGTERM
+			case "HUP":
+				sig.Signal = syscall.SIGHUP
 			}
 			r.cancelTurn(message, sig)
 		}
@@ -46,7 +49,7 @@ func (r *runner) orders(fd int) {
 func (r *runner) cancelTurn(message string, sig command.Signal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.loop == nil || r.message == message || sig.Signal == syscall.SIGTERM {
+	if r.loop == nil || r.message == message || sig.Ends() {
 		r.end(sig) // nothing but this turn is prepared
 		return
 	}

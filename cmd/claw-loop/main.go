@@ -12,7 +12,7 @@ func main() {
 claw-gate, claw-exec and claw-receipt, feeds the results back, and has everything persisted by claw-mem. Input that
 does not start with { is taken as one user message. Other records pass through unchanged.
 
-SIGINT ends the running turn, keeping what was done; a second one leaves at once.`,
+SIGINT ends the running turn, keeping what was done; a second one leaves at once. SIGTERM and SIGHUP end the turn, then claw-loop.`,
 		Access:   access,
 		Commands: []command.Command{filter(), compact()},
 	})

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"clawsh/lib/command"
+	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
 )
 
@@ -28,7 +29,7 @@ func recoverCalls(ctx context.Context, c *command.Call) (wait func()) {
 			} `json:"written"`
 		}
 		if err := loop.NewSiblings(cfg, c.Environ, os.Stderr).Query(ctx, &r, "claw-receipt", "recover"); err != nil {
-			if ctx.Err() == nil {
+			if ctx.Err() == nil && envelope.From(err).Code != "cancelled" {
 				c.Log.Warn("interrupted calls were not looked for", "error", err.Error())
 			}
 			return

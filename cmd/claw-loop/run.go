@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"sync"
-	"syscall"
 	"time"
 
 	"clawsh/lib/command"
@@ -93,12 +92,12 @@ func (r *runner) running(message string, cancel context.CancelCauseFunc) {
 // patience is how long a cancelled turn may take to end before another SIGINT ends everything.
 const patience = time.Second
 
-// signals ends the running turn at the first SIGINT and everything at a later one, or if no turn is running. SIGTERM ends the turn and
+// signals ends the running turn at the first SIGINT and everything at a later one, or if no turn is running. SIGTERM and SIGHUP end the turn and
 // then the program, however often it comes: a whole process group may be sent it, and whoever drives us passes it on.
 func (r *runner) signals() {
 	for s := range r.call.Signals {
 		r.mu.Lock()
-		if r.cancelled && s.Signal != syscall.SIGTERM {
+		if r.cancelled && !s.Ends() {
 			if time.Since(r.since) > patience {
 				r.leave(s)
 			}
@@ -115,7 +114,7 @@ func (r *runner) end(s command.Signal) {
 		r.cancelled, r.since = true, time.Now()
 		r.cancel(s)
 	}
-	if r.cancel == nil || s.Signal == syscall.SIGTERM {
+	if r.cancel == nil || s.Ends() {
 		r.stop(s)
 	}
 }

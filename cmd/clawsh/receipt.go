@@ -73,7 +73,7 @@ func exitCode(err error) (int, error) {
 	switch {
 	case err == nil:
 		return 0, nil
-	case ok && exit.ExitCode() > 0:
+	case ok && exit.ExitCode() > 0: // of one that a signal ended it is -1
 		return exit.ExitCode(), nil
 	}
 	return 0, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -41,7 +42,9 @@ func (s *session) turnError(f record.Final) error {
 		return command.Exit(envelope.ExitPipe)
 	}
 	if sig := s.signalled(); sig != nil && f.StopReason == record.StopCancelled {
-		return interrupted(*sig)
+		e := interrupted(*sig)
+		e.Message = cmp.Or(f.Error, e.Message)
+		return e
 	}
 	return turnError(f)
 }

@@ -75,6 +75,7 @@ func (s *session) turn(message string, metadata record.Raw) (record.Final, error
 	s.running(id)
 	defer s.running("")
 	if sig := s.signalled(); sig != nil {
+		s.order("leave")
 		return record.Final{}, interrupted(*sig)
 	}
 	if _, err := s.stage.Stdin.Write(append(line, '\n')); err != nil {
@@ -154,6 +155,9 @@ func (s *session) gone() error {
 	if sig := s.signalled(); sig != nil {
 		return interrupted(*sig)
 	}
+	if sig := s.stage.Terminated(); sig != 0 {
+		return envelope.Cancelled(sig)
+	}
 	var exit interface{ ExitCode() int }
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
 		return command.Exit(exit.ExitCode())
@@ -191,7 +195,7 @@ func (s *session) whenIdle(do func(command.Signal)) {
 func (s *session) again() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended != nil && s.ended.Signal != syscall.SIGTERM {
+	if s.ended != nil && !s.ended.Ends() {
 		s.ended = nil
 	}
 }
@@ -220,10 +224,7 @@ func (s *session) signal(sig command.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = &sig
-	name := "INT"
-	if sig.Signal == syscall.SIGTERM {
-		name = "TERM"
-	}
+	name := map[os.Signal]string{os.Interrupt: "INT", syscall.SIGTERM: "TERM", syscall.SIGHUP: "HUP"}[sig.Signal]
 	switch {
 	case s.message == "":
 		if s.idle != nil {
@@ -254,6 +255,6 @@ func (s *session) remind(message string) {
 }
 
 // interrupted is how everything ends that a signal ends.
-func interrupted(sig command.Signal) error {
-	return &envelope.Error{Code: "cancelled", Message: sig.Error(), Exit: sig.ExitCode()}
+func interrupted(sig command.Signal) *envelope.Error {
+	return &envelope.Error{Code: sig.ErrorCode(), Message: sig.Error(), Exit: sig.ExitCode()}
 }

@@ -70,7 +70,7 @@ type Command struct {
 	HandOver bool
 	// Filter commands write records, not an answer: --jq is not for them, jq goes behind the pipe.
 	Filter bool
-	// OwnSignals commands take SIGINT and SIGTERM from Call.Signals; for others they cancel the context.
+	// OwnSignals commands take SIGINT, SIGTERM and SIGHUP from Call.Signals; for others they cancel the context.
 	OwnSignals bool
 	// Complete gives the values that an argument may have, and CompleteFlags those of flags, for the shell's completion.
 	Complete      Complete
@@ -102,7 +102,7 @@ type Call struct {
 	// Secrets withholds what the environment, the configuration and the shape of a text mark as secret. Environ tells
 	// children what to recognise.
 	Secrets *secret.Redactor
-	// Signals delivers SIGINT and SIGTERM to commands with OwnSignals.
+	// Signals delivers SIGINT, SIGTERM and SIGHUP to commands with OwnSignals.
 	Signals <-chan Signal
 	// Changed tells whether a flag was given on the command line.
 	Changed func(flag string) bool

@@ -34,7 +34,7 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 
 // run is Run; a program that is alone in its process confines that.
 func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string, alone bool) int {
-	p := &program{App: a, alone: alone, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ, format: requestedFormat(args), secrets: secret.New(environ), args: args}
+	p := &program{App: a, alone: alone, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ, format: requestedFormat(args), secrets: secret.New(environ), args: args, caught: catch()}
 	res, err := p.execute(ctx, args)
 	return p.finish(res, err)
 }
@@ -52,6 +52,7 @@ type program struct {
 	command        string // the name for the envelope
 	words          string // what was typed to get there
 	root           *tree
+	caught         <-chan os.Signal
 	args           []string // all that was typed
 }
 
@@ -104,7 +105,9 @@ func exitCode(err error) int {
 	case err == nil:
 		return envelope.ExitOK
 	case errors.As(err, &coded):
-		return coded.ExitCode()
+		if code := coded.ExitCode(); code >= 0 { // that of a program that a signal ended is -1, and no exit code
+			return code
+		}
 	}
 	return envelope.ExitError
 }

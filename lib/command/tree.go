@@ -168,7 +168,7 @@ func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args [
 	if !c.HandOver && (len(args) < c.Min || c.Max >= 0 && len(args) > c.Max) {
 		return nil, p.argumentError(c, args)
 	}
-	ctx, signals := watchSignals(ctx, c.OwnSignals, p.getenv("CLAWSH_DRIVEN") != "")
+	ctx, signals := watchSignals(ctx, p.caught, c.OwnSignals, p.getenv("CLAWSH_DRIVEN") != "")
 	call := &Call{App: p.Name, noWorkspace: p.NoWorkspace, Args: args, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Getenv: p.getenv,
 		Environ: p.secrets.Environ(p.environ), Secrets: p.secrets, Log: newLogger(p.Name, p.stderr, p.getenv, p.secrets), Signals: signals, Changed: cmd.Flags().Changed, Global: p.global,
 		jsonLog: jsonLog(p.getenv), complain: p.complain, print: p.print, help: func(name string) Help { return helpFor(p, name) },
@@ -180,7 +180,8 @@ func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args [
 	if err := p.confine(c, call); err != nil {
 		return nil, err
 	}
-	return c.Run(ctx, call)
+	res, err := c.Run(ctx, call)
+	return res, signalled(ctx, err)
 }
 
 func (p *program) argumentError(c Command, args []string) error {

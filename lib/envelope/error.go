@@ -3,6 +3,7 @@ package envelope
 import (
 	"errors"
 	"fmt"
+	"syscall"
 )
 
 // Exit codes of every clawsh program (DESIGN §8). Scripts may rely on them.
@@ -25,6 +26,8 @@ const (
 	ExitDenied = 77
 	// ExitConfig means bad configuration.
 	ExitConfig = 78
+	// ExitHungUp means ended by SIGHUP.
+	ExitHungUp = 129
 	// ExitInterrupted means interrupted by SIGINT.
 	ExitInterrupted = 130
 	// ExitPipe means that the reader of the output has gone before the end, as SIGPIPE does.
@@ -69,6 +72,17 @@ func (e *Error) ExitCode() int {
 		return ExitError
 	}
 	return e.Exit
+}
+
+// Cancelled is how everything ends that SIGINT, SIGTERM or SIGHUP ends, also where another program was ended by it that the work needed.
+func Cancelled(sig syscall.Signal) *Error {
+	switch sig {
+	case syscall.SIGTERM:
+		return &Error{Code: "cancelled", Message: "terminated", Exit: ExitTerminated}
+	case syscall.SIGHUP:
+		return &Error{Code: "cancelled", Message: "hung up", Exit: ExitHungUp}
+	}
+	return &Error{Code: "cancelled", Message: "interrupted", Exit: ExitInterrupted}
 }
 
 // From turns any error into an *Error: the *Error in its chain if there is one, with the full message of the chain, or

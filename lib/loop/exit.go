@@ -2,6 +2,8 @@ package loop
 
 import (
 	"slices"
+	"strings"
+	"syscall"
 
 	"clawsh/lib/envelope"
 	"clawsh/lib/record"
@@ -29,6 +31,11 @@ func ExitCode(f record.Final) int {
 	case record.StopMaxToolRounds, record.StopMaxTokens, record.StopMaxCost, record.StopTimeout, record.StopLength:
 		return envelope.ExitLimit
 	case record.StopCancelled:
+		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+			if e := envelope.Cancelled(sig); strings.HasPrefix(f.Error, e.Message) {
+				return e.Exit
+			}
+		}
 		return envelope.ExitInterrupted
 	case record.StopProviderError:
 		return envelope.ProviderExit(f.ErrorCode)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"clawsh/lib/envelope"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
 )
@@ -141,8 +142,19 @@ func (p *peer) closeInput() {
 	})
 }
 
-// gone describes why the conversation ended: which stage did, and how.
+// gone describes why the conversation ended: which stage did, and how. A stage that a signal told to end ends the turn as one that we
+// got.
 func (p *peer) gone(err error) error {
+	gone := p.describe(err)
+	for _, s := range p.stages {
+		if sig := s.Terminated(); sig != 0 {
+			return envelope.Cancelled(sig)
+		}
+	}
+	return gone
+}
+
+func (p *peer) describe(err error) error {
 	if who := p.culprit(); who != "" {
 		return &StageError{Stage: who, Err: err}
 	}

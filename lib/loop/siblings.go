@@ -124,6 +124,12 @@ func (s *Siblings) query(ctx context.Context, v any, name string, secrets, args 
 	if readErr != nil {
 		return fmt.Errorf("read what %s says: %w", name, readErr)
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if sig := stage.Terminated(); sig != 0 { // as when Ctrl-C reaches a program before it can take it
+		return envelope.Cancelled(sig)
+	}
 	return decodeEnvelope(stage.Describe(), bytes.TrimSpace(out), v, waitErr)
 }
 
@@ -132,6 +138,9 @@ func decodeEnvelope(who string, out []byte, v any, waitErr error) error {
 		ExitCode int               `json:"exit_code"`
 		Data     record.Raw        `json:"data"`
 		Error    *envelope.Failure `json:"error"`
+	}
+	if len(out) == 0 && waitErr != nil {
+		return errors.New(who + ", before it answered") // not waitErr: its exit code is not ours
 	}
 	if err := record.DecodeOpen(out, &env); err != nil {
 		return errors.Join(fmt.Errorf("%s: its answer is no JSON envelope: %w", who, err), waitErr)

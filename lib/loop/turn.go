@@ -1,17 +1,15 @@
 package loop
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"clawsh/lib/conversation"
 	"clawsh/lib/envelope"
-	"clawsh/lib/process"
 	"clawsh/lib/record"
 )
 
@@ -235,9 +233,6 @@ func (t *turn) response(req *record.Request, line record.Line) (*record.Response
 	return &r, t.store(line.Bytes())
 }
 
-// errTerminated ends a turn of which a stage was told to end by somebody else, as when a whole process group is.
-var errTerminated = errors.New("terminated")
-
 // next waits for the next line of a conversation.
 func next(ctx context.Context, p *peer) (record.Line, error) {
 	select {
@@ -256,11 +251,7 @@ func next(ctx context.Context, p *peer) (record.Line, error) {
 		}
 	default:
 	}
-	gone := p.gone(fmt.Errorf("%s ended", p.name))
-	if slices.ContainsFunc(p.stages, (*process.Stage).Terminated) {
-		return record.Line{}, errTerminated
-	}
-	return record.Line{}, gone
+	return record.Line{}, p.gone(fmt.Errorf("%s ended", p.name))
 }
 
 // reported is the error that an error record tells of, with the exit code of what ends by it.
@@ -282,6 +273,8 @@ func (t *turn) fail(ctx context.Context, err error) {
 	t.final.Error, t.final.ErrorCode, t.final.Hint = e.Message, e.Code, e.Hint
 	var stage *StageError
 	switch {
+	case e.Code == "cancelled", signalled(ctx):
+		t.cancelled(ctx, e)
 	case errors.As(err, &stage):
 		t.final.StopReason, t.final.ErrorCode = record.StopStageError, "stage.died"
 	case errors.Is(err, errBusy):
@@ -289,9 +282,8 @@ func (t *turn) fail(ctx context.Context, err error) {
 	case errors.Is(err, ErrTimeout), errors.Is(context.Cause(ctx), ErrTimeout):
 		t.final.StopReason, t.final.ErrorCode, t.final.Hint = record.StopTimeout, "limit.timeout", "raise limits.turn_timeout_s, or --timeout for one turn"
 		t.final.Error = fmt.Sprintf("no final answer within %s", t.Timeout.Round(time.Millisecond))
-	case ctx.Err() != nil, errors.Is(err, errTerminated), e.Code == "provider.cancelled":
-		t.final.StopReason, t.final.ErrorCode, t.final.Hint = record.StopCancelled, "cancelled", ""
-		t.final.Error = cmp.Or(context.Cause(ctx), errTerminated).Error()
+	case ctx.Err() != nil, e.Code == "provider.cancelled":
+		t.cancelled(ctx, e)
 	case strings.HasPrefix(e.Code, "provider."):
 		t.final.StopReason = record.StopProviderError
 	default:
@@ -300,6 +292,22 @@ func (t *turn) fail(ctx context.Context, err error) {
 	t.keepSaid()
 	ended := t.abandon()
 	t.final.CancelObserved = ended && (t.final.StopReason == record.StopCancelled || t.final.StopReason == record.StopTimeout)
+}
+
+// cancelled says that a signal ended the turn: ours, or one by which a stage ended, as when a whole process group is sent it.
+func (t *turn) cancelled(ctx context.Context, e *envelope.Error) {
+	if e.Code != "cancelled" {
+		e = envelope.Cancelled(syscall.SIGTERM)
+	}
+	t.final.StopReason, t.final.ErrorCode, t.final.Hint, t.final.Error = record.StopCancelled, "cancelled", "", e.Message
+	if cause := context.Cause(ctx); cause != nil {
+		t.final.Error = cause.Error()
+	}
+}
+
+// signalled tells whether the context was cancelled by whoever wants the turn to end, and not by the clock.
+func signalled(ctx context.Context) bool {
+	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrTimeout)
 }
 
 // keepSaid makes what was streamed of a response that did not come to its end the answer, as far as it goes.
@@ -333,9 +341,7 @@ func (t *turn) abandon() bool {
 func (t *turn) finish(ctx context.Context) (record.Final, error) {
 	t.final.TS = record.Now()
 	if err := t.persistFinal(context.WithoutCancel(ctx)); t.held && err != nil && t.final.StopReason != record.StopStageError {
-		e := envelope.From(err)
-		t.final.StopReason, t.final.Error, t.final.ErrorCode = record.StopStageError, "the turn is not persisted: "+e.Message,
-			"memory.not_persisted"
+		t.notPersisted(ctx, envelope.From(err))
 	}
 	if t.mem != nil && t.mem.broken() {
 		t.mem.stop()
@@ -345,6 +351,16 @@ func (t *turn) finish(ctx context.Context) (record.Final, error) {
 		t.Seen = t.Stored()
 	}
 	return t.final, t.emitRecord(t.final)
+}
+
+// notPersisted says so in the final. Where a signal ended claw-mem, as when it comes to all before claw-mem can take it, the turn is cancelled.
+func (t *turn) notPersisted(ctx context.Context, e *envelope.Error) {
+	if e.Code == "cancelled" {
+		t.cancelled(ctx, e)
+		t.final.Error += ", and the turn is not persisted"
+		return
+	}
+	t.final.StopReason, t.final.Error, t.final.ErrorCode = record.StopStageError, "the turn is not persisted: "+e.Message, "memory.not_persisted"
 }
 
 func (t *turn) emitRecord(v any) error {

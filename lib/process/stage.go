@@ -137,23 +137,24 @@ func (s *Stage) Signal(sig os.Signal) {
 	}
 }
 
-// Terminated tells whether the stage has ended because it was asked to with SIGINT or SIGTERM.
-func (s *Stage) Terminated() bool {
+// Terminated is the signal by which the stage was asked to end and has ended, SIGINT, SIGTERM or SIGHUP: also before it could
+// take signals itself. It is 0 if the stage runs, or ended otherwise.
+func (s *Stage) Terminated() syscall.Signal {
 	select {
 	case <-s.exited:
 	default:
-		return false
+		return 0
 	}
 	var exit *exec.ExitError
 	if !errors.As(s.err, &exit) {
-		return false
+		return 0
 	}
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		if s.endedBy() == sig || exit.ExitCode() == 128+int(sig) {
-			return true
+			return sig
 		}
 	}
-	return false
+	return 0
 }
 
 // Killed tells whether the stage has ended by SIGKILL, so that it could not say what became of its work.

@@ -109,8 +109,11 @@ func (r *runner) drain(done chan error) (error, bool) {
 }
 
 func (r *runner) end(ctx context.Context, err error) error {
+	closed := errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 	switch {
-	case errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrClosedPipe):
+	case closed && ctx.Err() != nil: // Ctrl-C ends a whole pipeline
+		return context.Cause(ctx)
+	case closed:
 		return nil
 	case err != nil && !errors.Is(err, ctx.Err()):
 		return err

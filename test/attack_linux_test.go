@@ -1,7 +1,10 @@
 package test
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -11,13 +14,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"clawsh/test/need"
 )
 
 // gaps are what engines do not promise, and say so (claw-exec sandbox): a gap that is none any more is a failure, too.
 var gaps = map[string][]string{
-	"landlock": {"files: .git/config", "files: .git/hooks", "files: move .git", "files: nested .git", "secrets: see", "temporary:", "processes: see outside"},
+	"landlock": {"files: .git/config", "files: .git/hooks", "files: move .git", "files: nested .git", "secrets: see", "temporary:", "processes: see outside",
+		"files: .git by exchange", "files: .git chmod", "files: .git times", "files: fchmod by descriptor, readable, open to read",
+		"files: futimens by descriptor, readable, open to read"},
 }
 
 // The attack program finds nothing that it can do inside an engine but what that engine does not promise, as the user who runs
@@ -68,7 +74,8 @@ func attack(t *testing.T, engine string, uid int) {
 		os.Chown(d, uid, uid)
 	}
 	secrets := []string{dir + "/home/.ssh/id_ed25519", dir + "/home/.netrc"}
-	for _, f := range append(slices.Clone(secrets), w+"/.git/config", w+"/sub/.git/config", dir+"/tmpfile") {
+	readable := dir + "/bin/readable"
+	for _, f := range append(slices.Clone(secrets), w+"/.git/config", w+"/sub/.git/config", dir+"/tmpfile", readable) {
 		os.WriteFile(f, []byte("planted"), 0o644)
 		os.Chown(f, uid, uid)
 	}
@@ -99,14 +106,17 @@ func attack(t *testing.T, engine string, uid int) {
 		t.Fatal(err)
 	}
 	defer abstract.Close()
-	sentinel := exec.Command("/bin/sleep", "60")
+	arrived := mailboxes(t, dir+"/dgram", "@"+filepath.Base(dir)+"-dgram", w+"/dgram")
+	sentinel := exec.Command("/bin/sleep", "120")
 	sentinel.SysProcAttr = credential(uid)
 	if err := sentinel.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { sentinel.Process.Kill(); sentinel.Wait() }()
 	env := []string{"CLAWSH_ATTACK=1", "ATTACK_TCP=" + tcp.Addr().String(), "ATTACK_UNIX=" + w + "/socket", "ATTACK_ABSTRACT=" + filepath.Base(dir),
-		"ATTACK_HIDDEN=" + strings.Join(secrets, ":"), "ATTACK_TMP=" + dir + "/tmpfile", "ATTACK_PID=" + strconv.Itoa(sentinel.Process.Pid), "PATH=/usr/bin:/bin"}
+		"ATTACK_HIDDEN=" + strings.Join(secrets, ":"), "ATTACK_TMP=" + dir + "/tmpfile", "ATTACK_READABLE=" + readable,
+		"ATTACK_DGRAM=" + dir + "/dgram", "ATTACK_PID=" + strconv.Itoa(sentinel.Process.Pid), "PATH=/usr/bin:/bin"}
+	before := around(t, dir)
 	out, code := confined(t, launcher, engine, w, env, uid, program)
 	if code == 71 {
 		need.Skip(t, wanting(engine, uid), "%s cannot be set up here: %s", engine, out)
@@ -124,6 +134,9 @@ func attack(t *testing.T, engine string, uid int) {
 		if !ok {
 			continue
 		}
+		if engine != "landlock" && (strings.HasSuffix(name, " directory, temporary") || strings.HasSuffix(name, " beside, temporary")) {
+			continue // in a /tmp of its own: what lies around the workspace is looked at
+		}
 		if i := slices.IndexFunc(gaps[engine], func(g string) bool { return strings.HasPrefix(name, g) }); i >= 0 {
 			used = append(used, gaps[engine][i])
 			continue
@@ -135,8 +148,85 @@ func attack(t *testing.T, engine string, uid int) {
 			t.Errorf("%s: %q is no gap any more", engine, g)
 		}
 	}
-	if strings.Contains(out, "files: ") && engine != "landlock" {
-		t.Errorf("it changed files: %s", out)
+	for path, was := range before {
+		if now := around(t, dir)[path]; now != was && !(engine == "landlock" && path == readable && strings.HasPrefix(now, was[:strings.Index(was, " ")])) {
+			t.Errorf("%s: it changed %s: %s, before %s", engine, path, now, was)
+		}
+	}
+	if now := around(t, dir); len(now) != len(before) {
+		t.Errorf("%s: there are %d files around the workspace, %d before", engine, len(now), len(before))
+	}
+	if n := arrived(); n > 0 {
+		t.Errorf("%s: %d messages arrived", engine, n)
+	}
+	tried := 0
+	if _, n, ok := strings.Cut(out, "tried "); !ok || func() error { _, err := fmt.Sscan(n, &tried); return err }() != nil || tried < leastAttempts {
+		t.Errorf("%s: %d attempts, want %d", engine, tried, leastAttempts)
+	}
+}
+
+// around is what lies around the workspace, and all that is known of it but when it was read last.
+func around(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path == dir+"/w" && d.IsDir():
+			return filepath.SkipDir
+		}
+		var st syscall.Stat_t
+		if err := syscall.Lstat(path, &st); err != nil {
+			return err
+		}
+		text := ""
+		if d.Type().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			text = fmt.Sprintf("%x", sha256.Sum256(b))
+		}
+		names := make([]byte, 1000)
+		n, _ := syscall.Listxattr(path, names)
+		found[path] = fmt.Sprintf("%s %o %d %d %v %q", text, st.Mode, st.Uid, st.Nlink, st.Ctim, names[:max(n, 0)])
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// leastAttempts is how many things the program attempts, at least.
+const leastAttempts = 1000
+
+// mailboxes are sockets of the user that take messages from anybody. The function tells how many have come.
+func mailboxes(t *testing.T, names ...string) func() int {
+	var all []net.PacketConn
+	for _, name := range names {
+		c, err := net.ListenPacket("unixgram", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if !strings.HasPrefix(name, "@") {
+			os.Chmod(name, 0o777)
+		}
+		all = append(all, c)
+	}
+	return func() (n int) {
+		for _, c := range all {
+			c.SetReadDeadline(time.Now().Add(time.Millisecond))
+			for {
+				if _, _, err := c.ReadFrom(make([]byte, 16)); err != nil {
+					break
+				}
+				n++
+			}
+		}
+		return n
 	}
 }
 
@@ -150,7 +240,7 @@ func credential(uid int) *syscall.SysProcAttr {
 // confined runs a program by claw-exec confine, with a secret in the environment of that one and a file open.
 func confined(t *testing.T, launcher, engine, workspace string, env []string, uid int, argv ...string) (string, int) {
 	t.Helper()
-	spec := `{"engine":"` + engine + `","workspace":"` + workspace + `","timeout_s":60,"read":["` + filepath.Dir(argv[0]) + `"],"env":["` + strings.Join(env, `","`) + `"],` +
+	spec := `{"engine":"` + engine + `","workspace":"` + workspace + `","timeout_s":120,"read":["` + filepath.Dir(argv[0]) + `"],"env":["` + strings.Join(env, `","`) + `"],` +
 		`"limits":{"memory_bytes":268435456,"processes":64,"open_files":256,"cpus":1,"cpu_s":20,"file_bytes":67108864,"tmp_bytes":16777216}}`
 	cmd := exec.Command(launcher, append([]string{"confine", spec, "--"}, argv...)...)
 	cmd.Env = []string{"PLANTED=planted-" + "value", "HOME=" + filepath.Dir(workspace) + "/home", "PATH=/usr/bin:/bin"}

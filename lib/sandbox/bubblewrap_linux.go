@@ -15,7 +15,7 @@ type bubblewrap struct{}
 func (bubblewrap) name() string { return Bubblewrap }
 
 func (bubblewrap) report() Report {
-	r := linuxReport(Bubblewrap)
+	r := linuxReport(Bubblewrap, false)
 	r.Guarantees = map[Guarantee]string{
 		Network: "network namespace, seccomp", Files: "read-only root, mounts, landlock", Secrets: "mount namespace", Temporary: "tmpfs",
 		Processes: "process namespace, landlock", Environment: "allowlist, close_range", Privileges: "user namespace, no_new_privs, seccomp",

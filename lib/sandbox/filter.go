@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -10,64 +11,85 @@ import (
 	"clawsh/lib/seccomp"
 )
 
-// Flags that system call arguments are searched for.
-const (
-	setID        = 0o6000     // set-user-ID, set-group-ID
-	devMode      = 0o020000   // a bit that both kinds of device have in a mode, and nothing else that can be made
-	makesFile    = 0o20000100 // O_CREAT, __O_TMPFILE: only with these open has a mode
-	newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
-)
-
-const (
-	eperm        = uint16(unix.EPERM)
-	enosys       = uint16(unix.ENOSYS)
-	eafnosupport = uint16(unix.EAFNOSUPPORT)
-)
-
-// forbidden are the calls that no program in the sandbox has a use for: they change what it sees, look into other
-// processes, reach rarely walked parts of the kernel, or hold memory where no limit counts it.
-var forbidden = []uintptr{
-	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR,
-	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS, unix.SYS_UNSHARE,
-	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_REBOOT, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_INIT_MODULE,
-	unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
-	unix.SYS_USERFAULTFD, unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_KCMP,
-	unix.SYS_PIDFD_GETFD, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
-	unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_VHANGUP,
-	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK, unix.SYS_MEMFD_CREATE,
-	unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_SEMGET,
-	unix.SYS_MQ_OPEN, unix.SYS_SCHED_SETAFFINITY, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE,
-	unix.SYS_LISTMOUNT, unix.SYS_STATMOUNT, unix.SYS_FILE_SETATTR,
+// group is an entry of the table of system calls: calls that are treated alike, and why.
+type group struct {
+	why   string
+	do    seccomp.Action
+	bare  seccomp.Action // where there are no namespaces (the landlock engine), if that is another; 0: the same
+	calls []uintptr
 }
 
-// absent are calls whose arguments a filter cannot look into. Programs take the older call when these do not exist.
-var absent = []uintptr{unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
+// checked is an entry for calls whose arguments decide: the first case that holds, and Otherwise where none does.
+type checked struct {
+	why       string
+	calls     []uintptr
+	cases     []argCase
+	otherwise seccomp.Action
+}
 
-// filter is what programs in the sandbox are held to.
-func filter() seccomp.Filter {
-	deny := seccomp.Errno(eperm)
-	arg := func(i int, op seccomp.Op, v uint32) seccomp.Arg { return seccomp.Arg{Index: i, Op: op, Value: v} }
-	on := func(nr ...uintptr) []uintptr { return nr }
-	rules := []seccomp.Rule{
-		{Syscalls: append(forbidden, forbiddenHere...), Action: deny},
-		{Syscalls: absent, Action: seccomp.Errno(enosys)},
-		{Syscalls: on(unix.SYS_CLONE), Args: []seccomp.Arg{arg(0, seccomp.MaskSet, newNamespace)}, Action: deny},
-		{Syscalls: on(unix.SYS_SOCKET), Action: seccomp.Errno(eafnosupport)},
-		{Syscalls: on(unix.SYS_SOCKETPAIR), Args: []seccomp.Arg{arg(0, seccomp.NotEqual, unix.AF_UNIX)}, Action: seccomp.Errno(eafnosupport)},
-		{Syscalls: on(unix.SYS_FCHMOD), Args: []seccomp.Arg{arg(1, seccomp.MaskSet, setID)}, Action: deny},
-		{Syscalls: on(unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_MKNODAT), Args: []seccomp.Arg{arg(2, seccomp.MaskSet, setID)}, Action: deny},
-		{Syscalls: on(unix.SYS_OPENAT), Args: []seccomp.Arg{arg(2, seccomp.MaskSet, makesFile), arg(3, seccomp.MaskSet, setID)}, Action: deny},
-		{Syscalls: on(unix.SYS_MKNODAT), Args: []seccomp.Arg{arg(2, seccomp.MaskSet, devMode)}, Action: deny},
-		{Syscalls: on(unix.SYS_IOCTL), Args: []seccomp.Arg{arg(1, seccomp.Equal, unix.TIOCSTI)}, Action: deny},
-		{Syscalls: on(unix.SYS_IOCTL), Args: []seccomp.Arg{arg(1, seccomp.Equal, 0x541C)}, Action: deny}, // TIOCLINUX
-		{Syscalls: on(unix.SYS_IOCTL), Args: []seccomp.Arg{arg(1, seccomp.Equal, unix.TIOCSETD)}, Action: deny},
-		{Syscalls: on(unix.SYS_PRLIMIT64), Args: []seccomp.Arg{arg(0, seccomp.NotZero, 0)}, Action: deny},
-		{Syscalls: on(unix.SYS_PERSONALITY), Args: []seccomp.Arg{arg(0, seccomp.Equal, 0)}, Action: seccomp.Allow},
-		{Syscalls: on(unix.SYS_PERSONALITY), Args: []seccomp.Arg{arg(0, seccomp.Equal, 0xffffffff)}, Action: seccomp.Allow},
-		{Syscalls: on(unix.SYS_PERSONALITY), Action: deny},
+// argCase is a class of arguments.
+type argCase struct {
+	why  string
+	args []seccomp.Arg
+	do   seccomp.Action
+	bare bool // without namespaces only
+}
+
+// What becomes of calls. EPERM tells a program that it may not, ENOSYS that the kernel is older than the call, so that
+// it takes the way it has for that.
+const (
+	allow = seccomp.Allow
+	eperm = seccomp.Action(0x00050000 | uint32(unix.EPERM))
+
+	enosys       = seccomp.Action(0x00050000 | uint32(unix.ENOSYS))
+	einval       = seccomp.Action(0x00050000 | uint32(unix.EINVAL))
+	enotty       = seccomp.Action(0x00050000 | uint32(unix.ENOTTY))
+	enoprotoopt  = seccomp.Action(0x00050000 | uint32(unix.ENOPROTOOPT))
+	eopnotsupp   = seccomp.Action(0x00050000 | uint32(unix.EOPNOTSUPP))
+	eafnosupport = seccomp.Action(0x00050000 | uint32(unix.EAFNOSUPPORT))
+)
+
+// filter is what programs in the sandbox are held to: what the tables name, and nothing else. bare is for the engine
+// without namespaces.
+//
+// The kernel remembers which calls are allowed whatever their arguments, and does not run the filter for these (since 5.11). For
+// the others it does, so the checked ones come first, the frequent ones before the rare.
+func filter(bare bool) seccomp.Filter {
+	f := seccomp.Filter{Default: enosys}
+	for _, c := range slices.Concat(checkedCalls, checkedHere) {
+		for _, a := range c.cases {
+			if bare || !a.bare {
+				f.Rules = append(f.Rules, seccomp.Rule{Syscalls: c.calls, Args: a.args, Action: a.do})
+			}
+		}
+		f.Rules = append(f.Rules, seccomp.Rule{Syscalls: c.calls, Action: c.otherwise})
 	}
-	return seccomp.Filter{Default: seccomp.Allow, Rules: append(rules, rulesHere...)}
+	by := map[seccomp.Action][]uintptr{}
+	for _, g := range slices.Concat(groups, refusedCalls, groupsHere) {
+		do := g.do
+		if bare && g.bare != 0 {
+			do = g.bare
+		}
+		by[do] = append(by[do], g.calls...)
+	}
+	for _, do := range []seccomp.Action{allow, eperm, eopnotsupp} { // ENOSYS is the default
+		if len(by[do]) > 0 {
+			f.Rules = append(f.Rules, seccomp.Rule{Syscalls: by[do], Action: do})
+		}
+	}
+	return f
 }
 
-// program is the filter, assembled.
-var program = sync.OnceValues(func() (seccomp.Program, error) { return filter().Assemble() })
+// Programs are the filters, assembled.
+var (
+	program     = sync.OnceValues(func() (seccomp.Program, error) { return filter(false).Assemble() })
+	bareProgram = sync.OnceValues(func() (seccomp.Program, error) { return filter(true).Assemble() })
+)
+
+// programFor is the filter of an engine.
+func programFor(bare bool) (seccomp.Program, error) {
+	if bare {
+		return bareProgram()
+	}
+	return program()
+}

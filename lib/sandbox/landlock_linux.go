@@ -19,16 +19,17 @@ type landlocked struct{}
 func (landlocked) name() string { return Landlock }
 
 func (landlocked) report() Report {
-	r := linuxReport(Landlock)
+	r := linuxReport(Landlock, true)
 	r.Guarantees = map[Guarantee]string{Network: "seccomp", Environment: "allowlist, close_range", Privileges: "no_new_privs, seccomp",
 		Calls: "seccomp", Memory: "rlimit, watchdog", CPU: "affinity, rlimit", Descriptors: "rlimit",
-		Processes: partly + "killed at the end"}
+		Processes: partly + "killed at the end; it can signal others of the user", Temporary: partly + "/tmp is out of reach, and there is no other"}
 	if r.LandlockABI >= 3 {
-		r.Guarantees[Files] = partly + "landlock; .git and what is hidden in the workspace is not protected"
-		r.Guarantees[Secrets] = partly + "landlock; what cannot be read is seen to exist"
+		r.Guarantees[Files] = partly + "landlock, seccomp; .git and what is hidden in the workspace is not protected; " +
+			"mode and times of the user's files that may be read can be changed"
+		r.Guarantees[Secrets] = partly + "landlock, seccomp; what cannot be read is seen to exist, with its size, owner, mode, times and links"
 	}
 	if r.LandlockABI >= 6 {
-		r.Guarantees[Processes] = partly + "landlock, killed at the end"
+		r.Guarantees[Processes] = partly + "landlock, killed at the end; those outside are seen to exist"
 	}
 	if os.Getuid() != 0 {
 		r.Guarantees[Tasks] = "rlimit, counted with all of the user's"

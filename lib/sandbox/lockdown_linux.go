@@ -32,7 +32,7 @@ func lockdown(o *order) error {
 	if err := landlock(o); err != nil {
 		return err
 	}
-	p, err := program()
+	p, err := programFor(o.Exact)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func (native) name() string { return Native }
 
 // report says what it gives on this host, by what is known before it runs. What it then cannot set up, it refuses.
 func (native) report() Report {
-	r := linuxReport(Native)
+	r := linuxReport(Native, false)
 	r.Guarantees = map[Guarantee]string{
 		Network: "network namespace, seccomp", Files: "read-only root, mounts" + andLandlock(r.LandlockABI), Secrets: "mount namespace",
 		Temporary: "tmpfs", Processes: "process namespace", Environment: "allowlist, close_range",
@@ -41,13 +41,13 @@ func andLandlock(abi int) string {
 }
 
 // linuxReport is what all engines on Linux say.
-func linuxReport(engine string) Report {
+func linuxReport(engine string, bare bool) Report {
 	r := Report{Engine: engine}
 	r.Kernel, _ = kernelRelease(0, 0)
 	if abi, err := ll.LandlockGetABIVersion(); err == nil {
 		r.LandlockABI = abi
 	}
-	if p, err := program(); err == nil {
+	if p, err := programFor(bare); err == nil {
 		r.FilterHash = p.Hash()
 	}
 	return r

@@ -30,20 +30,25 @@ func Errno(no uint16) Action { return Action(0x00050000 | uint32(no)) }
 // Op is how an argument is compared.
 type Op int
 
-// Ops. MaskSet holds where any bit of Value is set in the argument, NotZero where the argument is not zero.
+// Ops. MaskSet holds where any bit of Value is set in the argument, AllSet where all of them are, Zero and NotZero look at the
+// whole argument, In holds where it is one of Values.
 const (
 	Equal Op = iota
 	NotEqual
 	MaskSet
 	NotZero
+	AllSet
+	Zero
+	In
 )
 
-// Arg compares the lower half of one argument (0 to 5) of a call; NotZero looks at both halves. What the kernel reads as int
-// or unsigned int has no upper half that counts.
+// Arg compares the lower half of one argument (0 to 5) of a call; Zero and NotZero look at both halves. What the kernel reads
+// as int or unsigned int has no upper half that counts.
 type Arg struct {
-	Index int
-	Op    Op
-	Value uint32
+	Index  int
+	Op     Op
+	Value  uint32
+	Values []uint32 // of In, at most 200
 }
 
 // Rule applies to calls of the given numbers for which all Args hold.
@@ -111,9 +116,15 @@ func (r Rule) block() ([]bpf.Instruction, error) {
 		if a.Index < 0 || a.Index > 5 {
 			return nil, fmt.Errorf("seccomp: a call has no argument %d", a.Index)
 		}
+		if len(a.Values) > mostValues || a.Op == In && len(a.Values) == 0 {
+			return nil, fmt.Errorf("seccomp: an argument is compared with %d values", len(a.Values))
+		}
 		body = append(body, a.test()...)
 	}
 	body = append(body, bpf.RetConstant{Val: uint32(r.Action)})
+	if len(body) > 250 { // as far as a jump reaches
+		return nil, fmt.Errorf("seccomp: a rule of %d instructions", len(body))
+	}
 	// A comparison that fails jumps behind the return, to where the number is loaded again.
 	for i, ins := range body {
 		if j, ok := ins.(bpf.JumpIf); ok {
@@ -146,6 +157,9 @@ func (r Rule) block() ([]bpf.Instruction, error) {
 // fails marks a jump to behind the rule. No comparison is that long.
 const fails = 255
 
+// mostValues is how many values an argument can be compared with.
+const mostValues = 200
+
 // test leaves the flow where the comparison holds.
 func (a Arg) test() []bpf.Instruction {
 	low, high := uint32(offsetArgs+8*a.Index), uint32(offsetArgs+8*a.Index+4)
@@ -155,6 +169,22 @@ func (a Arg) test() []bpf.Instruction {
 		return []bpf.Instruction{load, bpf.JumpIf{Cond: bpf.JumpEqual, Val: a.Value, SkipTrue: fails}}
 	case MaskSet:
 		return []bpf.Instruction{load, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: a.Value, SkipFalse: fails}}
+	case AllSet:
+		return []bpf.Instruction{load, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: a.Value},
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: a.Value, SkipFalse: fails}}
+	case Zero:
+		return []bpf.Instruction{load, bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipFalse: fails},
+			bpf.LoadAbsolute{Off: high, Size: 4}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipFalse: fails}}
+	case In:
+		out := []bpf.Instruction{load}
+		for i, v := range a.Values {
+			j := bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: uint8(len(a.Values) - 1 - i)}
+			if i == len(a.Values)-1 {
+				j.SkipFalse = fails
+			}
+			out = append(out, j)
+		}
+		return out
 	case NotZero:
 		return []bpf.Instruction{load, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 2},
 			bpf.LoadAbsolute{Off: high, Size: 4}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: fails}}

@@ -44,13 +44,17 @@ func TestFirstRuleDecides(t *testing.T) {
 		many = append(many, i)
 	}
 	f := Filter{Default: Allow, Rules: []Rule{
-		{Syscalls: []uintptr{1}, Args: []Arg{{0, Equal, 2}}, Action: Allow},
+		{Syscalls: []uintptr{1}, Args: []Arg{{Index: 0, Op: Equal, Value: 2}}, Action: Allow},
 		{Syscalls: []uintptr{1, 3}, Action: Errno(13)},
-		{Syscalls: []uintptr{4}, Args: []Arg{{1, MaskSet, 0o6000}}, Action: Errno(1)},
-		{Syscalls: []uintptr{5}, Args: []Arg{{2, NotZero, 0}}, Action: Errno(2)},
-		{Syscalls: []uintptr{6}, Args: []Arg{{0, NotEqual, 1}}, Action: Errno(3)},
-		{Syscalls: []uintptr{7}, Args: []Arg{{0, Equal, 1}, {5, Equal, 9}}, Action: Errno(4)},
-		{Syscalls: many, Args: []Arg{{0, Equal, 1}}, Action: Errno(5)},
+		{Syscalls: []uintptr{4}, Args: []Arg{{Index: 1, Op: MaskSet, Value: 0o6000}}, Action: Errno(1)},
+		{Syscalls: []uintptr{5}, Args: []Arg{{Index: 2, Op: NotZero, Value: 0}}, Action: Errno(2)},
+		{Syscalls: []uintptr{6}, Args: []Arg{{Index: 0, Op: NotEqual, Value: 1}}, Action: Errno(3)},
+		{Syscalls: []uintptr{7}, Args: []Arg{{Index: 0, Op: Equal, Value: 1}, {Index: 5, Op: Equal, Value: 9}}, Action: Errno(4)},
+		{Syscalls: []uintptr{8}, Args: []Arg{{Index: 1, Op: AllSet, Value: 3}}, Action: Errno(6)},
+		{Syscalls: []uintptr{9}, Args: []Arg{{Index: 4, Op: Zero}}, Action: Errno(7)},
+		{Syscalls: []uintptr{10}, Args: []Arg{{Index: 0, Op: Equal, Value: 1}, {Index: 1, Op: In, Values: []uint32{5, 6, 9}}}, Action: Errno(8)},
+		{Syscalls: []uintptr{11}, Args: []Arg{{Index: 1, Op: In, Values: []uint32{5}}}, Action: Errno(9)},
+		{Syscalls: many, Args: []Arg{{Index: 0, Op: Equal, Value: 1}}, Action: Errno(5)},
 	}}
 	for _, c := range []struct {
 		number uint32
@@ -62,6 +66,10 @@ func TestFirstRuleDecides(t *testing.T) {
 		{5, []uint64{0, 0, 0}, Allow}, {5, []uint64{0, 0, 1}, Errno(2)}, {5, []uint64{0, 0, 1 << 40}, Errno(2)},
 		{6, []uint64{1}, Allow}, {6, []uint64{0}, Errno(3)}, {6, []uint64{2}, Errno(3)},
 		{7, []uint64{1, 0, 0, 0, 0, 9}, Errno(4)}, {7, []uint64{1}, Allow}, {7, []uint64{0, 0, 0, 0, 0, 9}, Allow},
+		{8, []uint64{0, 3}, Errno(6)}, {8, []uint64{0, 7}, Errno(6)}, {8, []uint64{0, 2}, Allow}, {8, []uint64{0, 1}, Allow}, {8, nil, Allow},
+		{9, nil, Errno(7)}, {9, []uint64{0, 0, 0, 0, 1}, Allow}, {9, []uint64{0, 0, 0, 0, 1 << 32}, Allow},
+		{10, []uint64{1, 5}, Errno(8)}, {10, []uint64{1, 6}, Errno(8)}, {10, []uint64{1, 9}, Errno(8)}, {10, []uint64{1, 7}, Allow}, {10, []uint64{0, 5}, Allow},
+		{11, []uint64{0, 5}, Errno(9)}, {11, []uint64{0, 4}, Allow},
 		{100, []uint64{1}, Errno(5)}, {199, []uint64{1}, Errno(5)}, {200, []uint64{1}, Errno(5)}, {349, []uint64{1}, Errno(5)},
 		{349, []uint64{2}, Allow}, {350, []uint64{1}, Allow}, {lastSyscall, nil, Allow},
 		{lastSyscall + 1, nil, Errno(enosys)}, {1 << 29, nil, Errno(enosys)},
@@ -79,8 +87,18 @@ func TestFirstRuleDecides(t *testing.T) {
 }
 
 func TestAssembleRefuses(t *testing.T) {
-	if _, err := (Filter{Rules: []Rule{{Syscalls: []uintptr{1}, Args: []Arg{{6, Equal, 0}}}}}).Assemble(); err == nil {
+	if _, err := (Filter{Rules: []Rule{{Syscalls: []uintptr{1}, Args: []Arg{{Index: 6, Op: Equal, Value: 0}}}}}).Assemble(); err == nil {
 		t.Error("an argument that no call has")
+	}
+	for _, n := range []int{0, mostValues + 1} {
+		in := Arg{Op: In, Values: make([]uint32, n)}
+		if _, err := (Filter{Rules: []Rule{{Syscalls: []uintptr{1}, Args: []Arg{in}}}}).Assemble(); err == nil {
+			t.Errorf("a comparison with %d values", n)
+		}
+	}
+	full := Arg{Op: In, Values: make([]uint32, mostValues)}
+	if _, err := (Filter{Rules: []Rule{{Syscalls: []uintptr{1}, Args: []Arg{full, full}}}}).Assemble(); err == nil {
+		t.Error("a rule that no jump crosses")
 	}
 	rules := make([]Rule, 3000)
 	for i := range rules {

@@ -1,0 +1,8 @@
+//go:build linux && !amd64
+
+package sandbox
+
+var (
+	groupsHere  []group
+	checkedHere []checked
+)

@@ -93,6 +93,18 @@ func TestIndependentVerification(t *testing.T) {
 	h.must(t, "claw-receipt", "verify", "--against", first)
 	h.must(t, "claw-receipt", "verify", "--against", second)
 	h.provesEach(t, public, second)
+	for _, old := range []string{first, second} {
+		proof := h.keep(t, "claw-receipt", "checkpoint", "--consistency", old)
+		if out, err := h.independent(t, "consistency", public, proof, old); err != nil {
+			t.Errorf("consistency: %v: %s", err, out)
+		}
+		text, _ := os.ReadFile(proof)
+		lines := bytes.SplitAfter(text, []byte("\n"))
+		os.WriteFile(proof, bytes.Join(append([][]byte{lines[0]}, lines[2:]...), nil), 0o600)
+		if _, err := h.independent(t, "consistency", public, proof); err == nil {
+			t.Error("verify.sh believes a proof without its first hash")
+		}
+	}
 	h.findsChanges(t, parts, keys, public, second)
 }
 

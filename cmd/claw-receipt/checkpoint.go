@@ -1,13 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
+	"slices"
+
+	"github.com/spf13/pflag"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/confine"
 	"clawsh/lib/envelope"
 	"clawsh/lib/receipt"
+	"clawsh/lib/terminal"
 )
 
 type checkpointResult struct {
@@ -15,20 +22,30 @@ type checkpointResult struct {
 	Count      int    `json:"count"`
 	LastHash   string `json:"last_hash"`
 	Checkpoint string `json:"checkpoint"`
+	// Consistency is the proof that the log extends an older checkpoint, if that was asked for.
+	Consistency string `json:"consistency,omitzero"`
 }
 
 // WriteText writes the checkpoint as it is kept.
 func (r checkpointResult) WriteText(w io.Writer) error {
-	_, err := io.WriteString(w, r.Checkpoint)
+	_, err := io.WriteString(w, cmp.Or(r.Consistency, r.Checkpoint))
 	return err
 }
 
 func checkpoint() command.Command {
-	return command.Command{Name: "checkpoint", Access: indexing, Envelope: "receipt checkpoint", Summary: "sign what the log holds now, to be kept elsewhere",
+	old := ""
+	return command.Command{Name: "checkpoint", Envelope: "receipt checkpoint", Summary: "sign what the log holds now, to be kept elsewhere",
 		Long: `Writes a signed checkpoint of the log: how many receipts, and the root of a Merkle tree over them, in the text format of
 c2sp.org/tlog-checkpoint. It verifies the receipts that came since the tree was stored; verify looks at all of them. Keep it where nobody who can write to this home can reach it: in git, in a mail, on
-another host. Then claw-receipt verify --against shows whether these receipts are still there, whoever has the keys.`,
-		Example: "claw-receipt checkpoint >checkpoint.txt\nclaw-receipt verify --against checkpoint.txt",
+another host. Then claw-receipt verify --against shows whether these receipts are still there, whoever has the keys.
+
+With --consistency it writes instead a proof that the log still begins with what the checkpoint OLD counts: both checkpoints, and the
+hashes that lead from one root to the other. claw-receipt check-proof checks it with the public key alone, without the log.`,
+		Example: "claw-receipt checkpoint >checkpoint.txt\nclaw-receipt verify --against checkpoint.txt\nclaw-receipt checkpoint --consistency checkpoint.txt >consistency.txt",
+		Flags: func(f *pflag.FlagSet) {
+			f.StringVar(&old, "consistency", "", "prove that the log extends the checkpoint in the file `OLD`")
+		},
+		Access: func(c *command.Call, cfg *config.Config) confine.Access { return files(indexing(c, cfg), old) },
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -38,7 +55,14 @@ another host. Then claw-receipt verify --against shows whether these receipts ar
 			if err != nil {
 				return nil, err
 			}
-			return checkpointResult{Origin: k.Origin, Count: rep.Count, LastHash: rep.LastHash, Checkpoint: string(signed)}, nil
+			r := checkpointResult{Origin: k.Origin, Count: rep.Count, LastHash: rep.LastHash, Checkpoint: string(signed)}
+			if c.Changed("consistency") {
+				r.Consistency, err = consistency(cfg, k, old, signed)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return r, nil
 		}}
 }
 
@@ -49,6 +73,31 @@ func signing(cfg *config.Config) (*receipt.Keys, error) {
 		err = envelope.Errorf(envelope.ExitConfig, "key.unavailable", "there are no receipt keys in %s", cfg.ReceiptKeysDir()).WithHint("run: clawsh init")
 	}
 	return k, err
+}
+
+// consistency proves that the log, of which signed is a checkpoint, extends the one in a file.
+func consistency(cfg *config.Config, k *receipt.Keys, path string, signed []byte) (string, error) {
+	old, err := readFile(path)
+	if err != nil {
+		return "", envelope.Errorf(envelope.ExitUsage, "usage", "read the checkpoint: %w", err)
+	}
+	src, err := reading(cfg.Receipts.Path)
+	if err != nil {
+		return "", err
+	}
+	defer src.Close()
+	p, err := receipt.ProveConsistency(src, receipt.Trust{Keys: k, Public: k.Public, Against: slices.Concat(old, []byte("\n"), signed)})
+	if errors.Is(err, receipt.ErrCheckpoint) {
+		return "", envelope.Errorf(envelope.ExitError, "checkpoint.wrong", "prove consistency with %s: %w", terminal.Escape(path), err)
+	}
+	if errors.Is(err, receipt.ErrTampered) {
+		return "", envelope.Errorf(envelope.ExitError, "receipts.broken", "prove consistency with %s: %w", terminal.Escape(path), err).
+			WithHint("run claw-receipt verify --against %s", terminal.Escape(path))
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(p.Encode()), nil
 }
 
 // sign makes a checkpoint of the log.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/pflag"
@@ -81,58 +80,4 @@ func proof(c *command.Call, kept string) (command.Result, error) {
 		return nil, err
 	}
 	return proveResult{Number: p.Number, Receipt: p.Receipt, Proof: string(p.Encode())}, nil
-}
-
-type checkResult struct {
-	Origin  string          `json:"origin"`
-	Count   int             `json:"count"`
-	Number  int             `json:"number"`
-	Receipt receipt.Receipt `json:"receipt"`
-	Retired string          `json:"retired_at,omitzero"`
-}
-
-// WriteText says what is proven, and by which key.
-func (r checkResult) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "proven: it is receipt %d of the first %d of the log %s\n", r.Number, r.Count, terminal.Escape(r.Origin))
-	if r.Retired != "" {
-		fmt.Fprintf(w, "by a key that was replaced at %s: if it leaked, somebody may have made this proof with it since\n", terminal.Escape(r.Retired))
-	}
-	fmt.Fprintln(w)
-	writeReceipt(w, r.Number, r.Receipt)
-	return nil
-}
-
-func checkProof() command.Command {
-	key, path := "", ""
-	return command.Command{Name: "check-proof", Envelope: "receipt check-proof", Args: "FILE --key KEY", Min: 1, Max: 1, Summary: "check a proof that a receipt is in a log",
-		Long: `Checks a proof of claw-receipt prove by the public key of the log, with nothing else at hand: no home, no log. KEY is the key
-itself or a file of keys, as claw-receipt keys writes them. FILE may be - for standard input.`,
-		Example: "claw-receipt check-proof receipt.tlog-proof --key receipt.pub",
-		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&key, "key", "", "the public `KEY` of the log, or a file that holds it")
-		},
-		Access: func(c *command.Call, _ *config.Config) confine.Access {
-			if len(c.Args) > 0 {
-				path = c.Args[0]
-			}
-			return files(confine.Access{}, path, key)
-		},
-		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
-			if key == "" {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "check-proof needs --key KEY: who signed the log must come from elsewhere than the proof")
-			}
-			keys, err := publicKeys(key)
-			if err != nil {
-				return nil, err
-			}
-			raw, err := named(c, c.Args[0])
-			if err != nil {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "read the proof: %w", err)
-			}
-			p, n, err := receipt.CheckProof(raw, keys)
-			if err != nil {
-				return nil, envelope.Errorf(envelope.ExitError, "proof.wrong", "check the proof: %w", err)
-			}
-			return checkResult{Origin: p.Origin, Count: n, Number: p.Number, Receipt: p.Receipt, Retired: p.RetiredAt}, nil
-		}}
 }

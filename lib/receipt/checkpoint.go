@@ -53,7 +53,8 @@ type Proof struct {
 	Number     int
 	Checkpoint []byte
 	Origin     string
-	RetiredAt  string // when the key was replaced that signed the checkpoint: who got hold of it may have signed since. Set by CheckProof
+	Tree       tlog.Tree // of the checkpoint. Set by CheckProof
+	RetiredAt  string    // when the key was replaced that signed the checkpoint: who got hold of it may have signed since. Set by CheckProof
 	hashes     tlog.RecordProof
 }
 
@@ -189,7 +190,7 @@ func CheckProof(raw []byte, keys []PublicKey) (*Proof, int, error) {
 		return nil, 0, errors.New("the proof is wrong: it holds more than one checkpoint")
 	}
 	tree := list[0]
-	p.RetiredAt = tree.retired
+	p.RetiredAt, p.Tree = tree.retired, tree.Tree
 	if int64(p.Number) > tree.N {
 		return nil, 0, fmt.Errorf("the proof is wrong: receipt %d is not among the %d of the checkpoint", p.Number, tree.N)
 	}

@@ -7,6 +7,7 @@
 #   verify.sh head PUBLIC HEAD LOG...    the head's signature, its count, its hash and its size
 #   verify.sh checkpoint PUBLIC FILE LOG...  the signature, and that the log begins with what was checkpointed
 #   verify.sh proof PUBLIC FILE          the signature, and that the receipt is in the tree; prints the receipt
+#   verify.sh consistency PUBLIC FILE [OLD]  both signatures, and that the newer tree begins with the older, which is the one in OLD
 #
 # The parts of a rotated log are given in their order, LOG.d/*.log before LOG. It prints "ok" last if, and only if, all is well.
 set -euo pipefail
@@ -154,9 +155,58 @@ proof() {
   printf '%s\n' "$line"
 }
 
+# consistent OLDCOUNT COUNT OLDROOT ROOT HASH...: checks a consistency proof (RFC 9162, 2.1.4.2).
+consistent() {
+  local fn=$(($1 - 1)) sn=$(($2 - 1)) old=$3 new=$4 fr sr c
+  [ "$1" -gt 0 ] && [ "$1" -le "$2" ] || die "the counts"
+  if [ "$1" = "$2" ]; then
+    [ "$old" = "$new" ] && [ $# = 4 ] || die "two roots of as many receipts"
+    return
+  fi
+  shift 4
+  if [ $((fn & (fn + 1))) = 0 ]; then set -- "$old" "$@"; fi
+  while [ $((fn & 1)) = 1 ]; do fn=$((fn >> 1)) sn=$((sn >> 1)); done
+  [ $# -gt 0 ] || die "the proof is too short"
+  fr=$1 sr=$1
+  shift
+  for c in "$@"; do
+    [ "$sn" -gt 0 ] || die "the proof is too long"
+    if [ $((fn & 1)) = 1 ] || [ "$fn" = "$sn" ]; then
+      fr=$(node "$c" "$fr") sr=$(node "$c" "$sr")
+      while [ $((fn & 1)) = 0 ] && [ "$fn" -gt 0 ]; do fn=$((fn >> 1)) sn=$((sn >> 1)); done
+    else
+      sr=$(node "$sr" "$c")
+    fi
+    fn=$((fn >> 1)) sn=$((sn >> 1))
+  done
+  [ "$sn" = 0 ] || die "the proof is too short"
+  [ "$fr" = "$old" ] && [ "$sr" = "$new" ] || die "the newer tree does not begin with the older"
+}
+
+consistency() {
+  local public=$1 file=$2 kept=${3-} dir h hashes=() text origin1 origin2 n1 n2 root1 root2 origin count root
+  dir=$(mktemp -d)
+  trap "rm -rf '$dir'" RETURN
+  [ "$(sed -n 1p "$file")" = "clawsh-receipt-consistency-v1" ] || die "it is no consistency proof"
+  for h in $(sed '1d;/^$/,$d' "$file"); do hashes+=("$(base64 -d <<<"$h" | hex)"); done
+  sed '1,/^$/d' "$file" | awk -v dir="$dir" 'signed && !/^— / { n++; signed = 0 } /^— / { signed = 1 } { print >(dir "/" n + 1) }'
+  [ -e "$dir/2" ] && [ ! -e "$dir/3" ] || die "want two checkpoints"
+  text=$(note "$public" "$dir/1")
+  { read -r origin1; read -r n1; read -r root1; } <<<"$text"
+  text=$(note "$public" "$dir/2")
+  { read -r origin2; read -r n2; read -r root2; } <<<"$text"
+  [ "$origin1" = "$origin2" ] || die "they are of different logs"
+  if [ -n "$kept" ]; then
+    text=$(note "$public" "$kept")
+    { read -r origin; read -r count; read -r root; } <<<"$text"
+    [ "$origin $count $root" = "$origin1 $n1 $root1" ] || die "the older is not the one in $kept"
+  fi
+  consistent "$n1" "$n2" "$(base64 -d <<<"$root1" | hex)" "$(base64 -d <<<"$root2" | hex)" "${hashes[@]}"
+}
+
 case ${1-} in
-chain | macs | checkpoint | proof) "$@" ;;
+chain | macs | checkpoint | proof | consistency) "$@" ;;
 head) shift; head_ "$@" ;;
-*) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 64 ;;
+*) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 64 ;;
 esac
 echo ok

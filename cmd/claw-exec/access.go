@@ -13,8 +13,9 @@ import (
 // access is the row of the filter: the workspace, what may be read beside it, the register of used permits, the terminal for ask_user, and the private
 // homes of commands. It has no network and starts nothing: the broker does, which is started before.
 func access(cfg *config.Config, homes string) confine.Access {
+	cfg.MakeRules()
 	a := confine.Access{
-		Read:  append([]string{cfg.PermitPubPath()}, cfg.Readable()...),
+		Read:  append([]string{cfg.PermitPubPath(), cfg.RulesPath()}, cfg.Readable()...),
 		Write: []string{cfg.WorkspaceDir, homes, cfg.ResultsDir()},
 		Own:   []string{cfg.PermitsUsedPath(), cfg.UnderWayPath()},
 		List:  []string{cfg.Home},

@@ -29,7 +29,8 @@ type executor struct {
 	verifier *permit.Verifier
 	sealer   *permit.Sealer
 	register *permit.Register
-	policy   *policy.Policy
+	force    *policy.InForce
+	policy   *policy.Policy // in force for the call that runs
 	env      *tool.Env
 	// unconfined is why a program was not run for want of a sandbox.
 	unconfined string
@@ -98,12 +99,13 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if e.underWay, err = durable.Share(cfg.UnderWayPath()); err != nil {
 		return nil, fmt.Errorf("say that calls may be under way: %w", err)
 	}
-	p, err := policy.New(cfg, policy.OS{})
-	if err != nil {
+	if e.force, err = policy.NewInForce(cfg, c.Reload); err != nil {
+		return nil, err
+	}
+	if e.policy, err = e.force.Policy(); err != nil {
 		return nil, err
 	}
 	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets, Scratch: &tool.Scratch{}}
-	e.policy = p
 	homes := ""
 	if e.homes != nil {
 		homes = e.homes.Dir
@@ -283,6 +285,12 @@ func (e *executor) admit(call record.ToolCall) (policy.Permitted, error) {
 		PolicyHash: call.Verdict.PolicyHash, AuditID: call.Verdict.AuditID, Obeyed: permit.Files(call.Verdict.Obeyed)}, now)
 	if err != nil {
 		return with, fmt.Errorf("permit: %w", err)
+	}
+	if e.policy, err = e.force.Policy(); err != nil {
+		return with, err
+	}
+	if claims.PolicyHash != e.policy.Hash() {
+		return with, errors.New("permit: it is of another policy than the one in force here: call again")
 	}
 	expires, err := time.Parse(record.TimeFormat, claims.ExpiresAt)
 	if err != nil {

@@ -15,13 +15,14 @@ func access(_ *command.Call, cfg *config.Config) confine.Access {
 	if cfg == nil {
 		return confine.Access{}
 	}
+	cfg.MakeRules()
 	own := []string{cfg.AuditPath()}
 	if cfg.Security.Autonomy == "supervised" {
 		own = append(own, cfg.RulesPath()) // a at a question
 	}
 	return confine.Access{
 		// not the keys of receipts, which lie below them; the workspace, to show what a call changes
-		Read: []string{cfg.PermitKeyPath(), cfg.PermitPubPath(), cfg.WorkspaceDir},
+		Read: []string{cfg.PermitKeyPath(), cfg.PermitPubPath(), cfg.WorkspaceDir, cfg.RulesPath()},
 		List: append([]string{cfg.WorkspaceDir, cfg.Home}, cfg.Readable()...), // patterns are expanded; a directory is synced by opening it
 		Own:  own,
 		// to ask

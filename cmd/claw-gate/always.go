@@ -38,15 +38,13 @@ func (g *gate) always(ctx context.Context, r config.Rule, words string) (bool, e
 func (g *gate) adopt(r config.Rule) error {
 	cfg := *g.config
 	cfg.Written = append(slices.Clone(cfg.Written), r)
-	p, err := policy.New(&cfg, policy.OS{})
-	if err != nil {
+	if _, err := policy.New(&cfg, policy.OS{}); err != nil { // a rule that nobody can read would end this session
 		return err
 	}
 	if err := appendRule(cfg.RulesPath(), r); err != nil {
 		return err
 	}
-	g.config, g.policy = &cfg, p
-	return nil
+	return g.refresh()
 }
 
 // maxRules bounds the file of rules, well below what the configuration reads of it.

@@ -23,7 +23,8 @@ import (
 type gate struct {
 	call   *command.Call
 	config *config.Config
-	policy *policy.Policy
+	force  *policy.InForce
+	policy *policy.Policy // in force for the call that is decided
 	signer *permit.Signer
 	audit  *durable.Log
 	// session are the calls that were allowed for the rest of it (sessionKey).
@@ -53,7 +54,10 @@ func openGate(c *command.Call) (*gate, error) {
 		return nil, err
 	}
 	g := &gate{call: c, config: cfg, session: map[string]bool{}}
-	if g.policy, err = policy.New(cfg, policy.OS{}); err != nil {
+	if g.force, err = policy.NewInForce(cfg, c.Reload); err != nil {
+		return nil, err
+	}
+	if g.policy, err = g.force.Policy(); err != nil {
 		return nil, err
 	}
 	if g.signer, err = permit.LoadSigner(cfg.KeysDir()); err != nil {
@@ -106,6 +110,10 @@ func readCall(line record.Line) (record.ToolCall, error) {
 
 // decide asks the policy, the emergency stop and, where needed, a person.
 func (g *gate) decide(ctx context.Context, call record.ToolCall) record.Verdict {
+	if err := g.refresh(); err != nil {
+		return record.Verdict{Decision: record.Deny, Risk: record.RiskHigh, Rule: "policy.changed", Reason: err.Error(),
+			Approval: record.ApprovalNotRequired, PolicyHash: g.policy.Hash()}
+	}
 	d := g.policy.Decide(policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
 	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule, Approval: record.ApprovalNotRequired, Obeyed: d.Obeyed,
 		PolicyHash: g.policy.Hash()}
@@ -133,6 +141,16 @@ func (g *gate) decide(ctx context.Context, call record.ToolCall) record.Verdict 
 	return v
 }
 
+// refresh takes the policy that is in force now.
+func (g *gate) refresh() error {
+	p, err := g.force.Policy()
+	if err != nil {
+		return err
+	}
+	g.policy, g.config = p, g.force.Config()
+	return nil
+}
+
 func stop(v record.Verdict, why string) record.Verdict {
 	v.Decision, v.Rule, v.Reason = record.Deny, "estop", "emergency stop: "+why
 	return v
@@ -154,7 +172,7 @@ func (g *gate) ask(ctx context.Context, call record.ToolCall, d policy.Verdict, 
 	if offered && err == nil && (answer == "a" || answer == "always") {
 		var yes bool
 		if yes, err = g.always(ctx, rule, words); yes {
-			answer = "y"
+			answer, v.PolicyHash = "y", g.policy.Hash() // the rule that was written is a part of it
 		}
 	}
 	forever := answer == "s" || answer == "session"

@@ -168,6 +168,15 @@ func (c *Call) load() (*config.Config, error) {
 	return c.loaded.config, c.loaded.err
 }
 
+// Reload reads the configuration again, as it is now.
+func (c *Call) Reload() (*config.Config, error) {
+	p, err := c.Paths()
+	if err != nil {
+		return nil, err
+	}
+	return config.Load(p)
+}
+
 // loaded is a configuration that was read, or why it could not be.
 type loaded struct {
 	config *config.Config

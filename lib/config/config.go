@@ -38,6 +38,7 @@ type Config struct {
 	Written         []Rule // of rules.toml: what was allowed at a question
 
 	found     bool
+	stamps    stamps
 	variables []string // that its paths name
 }
 

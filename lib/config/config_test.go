@@ -112,7 +112,7 @@ func TestDefaultsAndTemplateAgree(t *testing.T) {
 	if err != nil || fromNothing.Found() || !fromTemplate.Found() {
 		t.Fatal(err)
 	}
-	fromTemplate.found = false
+	fromTemplate.found, fromTemplate.stamps = false, stamps{}
 	if fromTemplate.Limits.MaxToolRounds != 25 || fromNothing.Limits.MaxToolRounds != 5 { // the one that differs
 		t.Errorf("max_tool_rounds %d in the template, %d without", fromTemplate.Limits.MaxToolRounds, fromNothing.Limits.MaxToolRounds)
 	}
@@ -127,7 +127,7 @@ func TestDefaultsAndTemplateAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fromDump.found = false
+	fromDump.found, fromDump.stamps = false, stamps{}
 	if !reflect.DeepEqual(fromDump, fromNothing) {
 		t.Errorf("dump %+v\nnothing %+v", fromDump, fromNothing)
 	}

@@ -25,6 +25,7 @@ func Load(p Paths) (*Config, error) {
 	if err := CheckHome(p, nil); err != nil {
 		return nil, err
 	}
+	before := stamp(p.File, rulesPath(p.Home))
 	data, found, err := read(p)
 	if err != nil {
 		return nil, err
@@ -33,6 +34,7 @@ func Load(p Paths) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.stamps = before
 	if c.elsewhere() {
 		if err := CheckHome(p, c); err != nil {
 			return nil, err

@@ -32,7 +32,9 @@ func AlwaysName(when string) string {
 }
 
 // RulesPath is the file of the rules that are written at the question (a).
-func (c *Config) RulesPath() string { return filepath.Join(c.Home, "rules.toml") }
+func (c *Config) RulesPath() string { return rulesPath(c.Home) }
+
+func rulesPath(home string) string { return filepath.Join(home, "rules.toml") }
 
 // OwnRules are the user's rules: those of the configuration, then those that were written at the question.
 func (c *Config) OwnRules() []Rule {

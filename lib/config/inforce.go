@@ -1,0 +1,58 @@
+package config
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// stamps tell whether the files that a policy is made of are still those that were read.
+type stamps struct{ file, rules fs.FileInfo }
+
+// stamp looks at the files before they are read, so that no change in between is missed.
+func stamp(file, rules string) stamps {
+	var s stamps
+	s.file, _ = os.Stat(file)
+	s.rules, _ = os.Lstat(rules)
+	return s
+}
+
+// Changed tells whether the configuration, and the rules that were written at the question, may have changed since they were read.
+func (c *Config) Changed() (file, rules bool) {
+	now := stamp(c.File, c.RulesPath())
+	return differs(c.stamps.file, now.file), differs(c.stamps.rules, now.rules)
+}
+
+func differs(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return (a == nil) != (b == nil)
+	}
+	return !os.SameFile(a, b) || a.Size() != b.Size() || !a.ModTime().Equal(b.ModTime())
+}
+
+// WithRules returns the configuration with the rules that are written now.
+func (c *Config) WithRules() (*Config, error) {
+	now := *c
+	now.stamps.rules, _ = os.Lstat(c.RulesPath())
+	return &now, now.loadWritten()
+}
+
+// With returns the configuration with the rules of another one, read later from the same files.
+func (c *Config) With(later *Config) *Config {
+	now := *c
+	now.stamps, now.Written = later.stamps, later.Written
+	return &now
+}
+
+// MakeRules makes an empty file of rules, if there is none: a program that confines itself can then read what comes into it. That
+// it cannot be made is no error: then there are no rules.
+func (c *Config) MakeRules() {
+	f, err := os.OpenFile(c.RulesPath(), os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return
+	}
+	f.Close()
+	if _, rules := c.Changed(); rules && c.stamps.rules == nil {
+		c.stamps.rules, _ = os.Lstat(c.RulesPath())
+	}
+}

@@ -128,6 +128,12 @@ func (e *executor) guard(with policy.Permitted) tool.Guard {
 		if kind == tool.GuardExec {
 			return e.policy.ExecIn(dir, argv, with)
 		}
+		if kind == tool.GuardAlone {
+			if e.policy.Alone(dir, argv) {
+				return nil
+			}
+			return tool.ErrMayStart
+		}
 		if kind == tool.GuardOpenWrite && with.Risk == record.RiskLow {
 			return tool.ErrReadOnly
 		}

@@ -101,7 +101,7 @@ var gitCommands = map[string]string{
 	"reflog":    gitLog, "name-rev": "--name-only --tags --all --always", "merge-base": "-a --all --is-ancestor --fork-point --octopus", "show-ref": "--head --heads --tags -d -s --hash?=number -q --verify",
 	"grep": "-n -i -l -L -c -w -v -e=text -E -F -G -P -h -H -I -o -q -p -W -A=number -B=number -C=number --cached --count --line-number --ignore-case --files-with-matches --name-only --word-regexp " +
 		"--heading --break --max-depth=number --untracked --and --or --not --all-match --show-function --function-context --column --only-matching --extended-regexp --fixed-strings --perl-regexp",
-	"count-objects": "-v -H --verbose --human-readable", "stash": "", "version": "", "help": "",
+	"count-objects": "-v -H --verbose --human-readable", "stash": "", "version": "",
 }
 
 const gitDiff = "-p -u -s -U=number -w -b -a -R -M?=text -C?=text -B?=text -D -S=text -G=text -z --patch --no-patch --unified=number --raw --stat?=text --numstat --shortstat --dirstat?=text --summary --name-only --name-status --color?=text --no-color --color-words?=text --word-diff?=text --word-diff-regex=text " +
@@ -154,12 +154,16 @@ func gitRunner(j *judge, argv []value, s *state, depth int) finding {
 }
 
 // looks is the finding about a command of git that only looks. A repository names programs that git runs even then (textconv,
-// filters, gpg): it is low where the sandbox keeps git from starting any, which it does for git itself only.
+// filters, gpg, a remote's for objects that are missing): it only looks where the sandbox keeps git from starting any, which
+// it does for git that the script itself starts.
 func (j *judge) looks(sub string, depth int) finding {
-	if depth == 0 && j.p.walled() && sub != "help" {
-		return low("command.harmless", "runs git %s, which only looks", sub)
+	switch {
+	case !j.p.walled():
+		return high("command.repository", "git %s runs the programs that the repository's settings name, and there is no sandbox that keeps it from them", sub)
+	case depth > 0:
+		return high("command.repository", "git %s runs the programs that the repository's settings name, unless the script itself starts git", sub)
 	}
-	return medium("command.allowlist", "runs git %s, which only looks", sub)
+	return low("command.harmless", "runs git %s, which only looks", sub)
 }
 
 // gitOperands refuses words with which a command that looks would change something.

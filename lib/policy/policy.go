@@ -22,6 +22,7 @@
 //	command.harmless    exactly pwd; where security.harmless = "low", what is proven to
 //	                    only read inside the workspace                                      low
 //	command.listed      a program on the allowlist that runs any code that it is given      medium
+//	command.repository  git that only looks, but may start what the repository names        high
 //	command.unlisted    a command is not on the allowlist                                   high
 //	shell.construct     more than simple commands with literal words                        high
 //	rule.NAME           a rule of the configuration (security.rules)                        as it says, never past a block rule

@@ -264,7 +264,7 @@ func (r *rules) takesText() bool {
 // CheckPrograms holds every entry of the table of programs to its examples. It is not done when the table is loaded, which
 // is at the start of every gate, but by the tests and by clawsh config validate.
 func CheckPrograms() error {
-	p := &Policy{workspace: "/workspace", root: "/workspace", workspaceOnly: true, fs: nowhere{}}
+	p := &Policy{workspace: "/workspace", root: "/workspace", workspaceOnly: true, sandbox: "auto", fs: nowhere{}}
 	for _, prog := range programs {
 		p.commands = append(p.commands, strings.Fields(prog.name)...)
 	}

@@ -109,7 +109,7 @@ func commandRunner(j *judge, argv []value, s *state, depth int) finding {
 	if len(rest) == 0 || !rest[0].known || strings.HasPrefix(rest[0].text, "-") {
 		return opaque("command is given an option that no rule is for")
 	}
-	return j.run(rest, s, depth+1)
+	return j.run(rest, s, depth)
 }
 
 func envRunner(j *judge, argv []value, s *state, depth int) finding {

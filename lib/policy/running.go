@@ -47,6 +47,20 @@ func (p *Policy) ExecIn(dir string, argv []string, with Permitted) error {
 	return nil
 }
 
+// Alone tells whether a program that is about to start has to be kept from starting others: git, where it is judged to only
+// look because it is.
+func (p *Policy) Alone(dir string, argv []string) bool {
+	if len(argv) == 0 || base(argv[0]) != "git" {
+		return false
+	}
+	values := []value{{text: "git", known: true}}
+	for _, w := range argv[1:] {
+		values = append(values, value{text: w, known: true})
+	}
+	j := &judge{p: p, effort: newEffort(), exact: true}
+	return gitRunner(j, values, &state{dirs: []string{dir}, vars: map[string]value{}}, 0).rank() < 1
+}
+
 // Access is asked again when a permitted call is about to open or examine a file by its absolute path.
 func (p *Policy) Access(path string, write bool, with Permitted) error {
 	if path == "/dev/null" {

@@ -67,7 +67,7 @@ func (s *shell) launch(ctx context.Context, h interp.HandlerContext, argv, env [
 		return process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Stdout: h.Stdout, Stderr: h.Stderr})
 	}
 	l, err := s.env.Launch(ctx, Launch{Argv: argv, Env: env, Dir: h.Dir, Home: s.home.dir, Ask: s.ask, ReadOnly: s.env.ReadOnly, Obeyed: s.env.Obeyed,
-		Alone: s.env.ReadOnly && filepath.Base(argv[0]) == "git", Stdin: h.Stdin, Stdout: h.Stdout,
+		Alone: s.alone(h.Dir, argv), Stdin: h.Stdin, Stdout: h.Stdout,
 		Stderr: h.Stderr})
 	if err != nil {
 		return -1, err
@@ -79,6 +79,14 @@ func (s *shell) launch(ctx context.Context, h interp.HandlerContext, argv, env [
 		fmt.Fprintf(h.Stderr, "%s: killed: %s\n", quoteName(argv[0]), l.Killed)
 	}
 	return l.Code, nil
+}
+
+// alone tells whether a program is to start no other: git, in a call that only reads, or where it only looks itself.
+func (s *shell) alone(dir string, argv []string) bool {
+	if filepath.Base(argv[0]) != "git" {
+		return false
+	}
+	return s.env.ReadOnly || s.env.Guard != nil && s.env.Guard(GuardAlone, dir, argv) == nil
 }
 
 // find finds a program: by its path if the word has a slash, else in the directories of our PATH, whatever the command

@@ -44,6 +44,7 @@ const (
 	GuardOpenWrite = "open-write" //
 	GuardStat      = "stat"
 	GuardReadDir   = "readdir"
+	GuardAlone     = "alone" // the same; nil: the program is to start no other
 )
 
 // Guard is asked before each access of a tool, when all names are known: kind is one of the Guard constants, dir the

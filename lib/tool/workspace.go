@@ -22,6 +22,9 @@ var (
 // ErrReadOnly is what a Guard says of writing in a call that was permitted at low risk.
 var ErrReadOnly = errors.New("it would write, and was permitted to read only")
 
+// ErrMayStart is what a Guard says of a program that need not be kept from starting others.
+var ErrMayStart = errors.New("it may start other programs")
+
 // refusedError is an access that policy refuses, other than one that fails.
 type refusedError struct{ err error }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"clawsh/lib/command"
@@ -16,27 +17,77 @@ func recoverCalls(ctx context.Context, c *command.Call) (wait func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		cfg, err := c.Config()
-		if err != nil {
-			return
-		}
-		if info, err := os.Stat(cfg.AuditPath()); err != nil || info.Size() == 0 {
-			return // nothing was ever allowed
-		}
-		var r struct {
-			Written []struct {
-				ID string `json:"id"`
-			} `json:"written"`
-		}
-		if err := loop.NewSiblings(cfg, c.Environ, os.Stderr).Query(ctx, &r, "claw-receipt", "recover"); err != nil {
-			if ctx.Err() == nil && envelope.From(err).Code != "cancelled" {
-				c.Log.Warn("interrupted calls were not looked for", "error", err.Error())
-			}
-			return
-		}
-		for _, x := range r.Written {
-			c.Event(command.EventReceiptWritten, "receipt_id", x.ID, "status", "failed", "interrupted", true)
+		err := writeInterrupted(ctx, c)
+		if err != nil && ctx.Err() == nil && envelope.From(err).Code != "cancelled" {
+			c.Log.Warn("interrupted calls were not looked for", "error", err.Error())
 		}
 	}()
 	return func() { <-done }
+}
+
+// writeInterrupted asks which calls have no receipt and, if there are any, the memory whether it has their results: claw-receipt, which
+// may not read it, would say that their outcome is unknown. A result that was remembered had a receipt, so the log has lost some.
+func writeInterrupted(ctx context.Context, c *command.Call) error {
+	cfg, err := c.Config()
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(cfg.AuditPath()); err != nil || info.Size() == 0 {
+		return nil // nothing was ever allowed
+	}
+	s := loop.NewSiblings(cfg, c.Environ, os.Stderr)
+	var found struct {
+		Interrupted []interruption `json:"interrupted"`
+	}
+	if err := s.Query(ctx, &found, "claw-receipt", "recover", "--dry-run"); err != nil || len(found.Interrupted) == 0 {
+		return err
+	}
+	for _, x := range found.Interrupted {
+		if known, err := x.remembered(ctx, s); err != nil {
+			return err
+		} else if known {
+			return fmt.Errorf("the memory has the result of call %s, and its receipt %s is not in the log: receipts are missing; compare %s with a backup",
+				x.CallID, x.ReceiptID, cfg.Receipts.Path)
+		}
+	}
+	var r struct {
+		Written []struct {
+			ID string `json:"id"`
+		} `json:"written"`
+	}
+	if err := s.Query(ctx, &r, "claw-receipt", "recover"); err != nil {
+		return err
+	}
+	for _, x := range r.Written {
+		c.Event(command.EventReceiptWritten, "receipt_id", x.ID, "status", "failed", "interrupted", true)
+	}
+	return nil
+}
+
+// interruption is a call that was released, is over, and has no receipt.
+type interruption struct {
+	ReceiptID string `json:"receipt_id"`
+	CallID    string `json:"call_id"`
+}
+
+// remembered tells whether the memory has the call's result, with that receipt.
+func (x interruption) remembered(ctx context.Context, s *loop.Siblings) (bool, error) {
+	if x.CallID == "" {
+		return false, nil
+	}
+	var shown struct {
+		Entries []struct {
+			ReceiptID string `json:"receipt_id"`
+		} `json:"entries"`
+	}
+	err := s.Query(ctx, &shown, "claw-mem", "show", "--", x.CallID)
+	if e := envelope.From(err); e != nil && e.Code == "not_found" {
+		return false, nil
+	}
+	for _, e := range shown.Entries {
+		if e.ReceiptID == x.ReceiptID {
+			return true, nil
+		}
+	}
+	return false, err
 }

@@ -38,8 +38,8 @@ func (k keysResult) WriteText(w io.Writer) error {
 
 // keyOptions are the flags of keys.
 type keyOptions struct {
-	create, rotate, accept bool
-	missing                int
+	create, lost, rotate, accept bool
+	missing                      int
 }
 
 func keys() command.Command {
@@ -51,10 +51,12 @@ replaced, when it did. Give them to whoever checks; the secret ones stay in keys
 --rotate makes new keys, for macs and for signatures. The old signing key is gone for good; the old key of macs stays, to
 verify the receipts that bear them. --accept signs a head for a log that has lost it, after you have looked at the log: its
 chain and macs must be good, but nobody can tell whether receipts are missing at its end. Where a good head says how many
-are missing, and they are lost for good, --missing says so too; calls up to then are not taken for interrupted.`,
+are missing, and they are lost for good, --missing says so too; calls up to then are not taken for interrupted.
+--create makes no keys where the gate has released calls and there are no receipts: they were removed. --lost begins anew all the same.`,
 		Example: "claw-receipt keys >receipt.pub",
 		Flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&o.create, "create", false, "make the keys, if there are none; clawsh init does")
+			f.BoolVar(&o.lost, "lost", false, "with --create: receipts and keys that were there are lost, begin anew")
 			f.BoolVar(&o.rotate, "rotate", false, "replace the keys by new ones")
 			f.BoolVar(&o.accept, "accept", false, "sign a new head for the log as it is")
 			f.IntVar(&o.missing, "missing", 0, "with --accept: `N` receipts are known to be lost")
@@ -81,12 +83,19 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--create, --rotate and --accept exclude each other")
 	case o.missing < 0 || o.missing > 0 && !o.accept:
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--missing goes with --accept, and is not negative")
+	case o.lost && !o.create:
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--lost goes with --create")
 	case o.create && !initialised(cfg):
 		return nil, notInitialised(cfg)
 	case o.create && moved(cfg) != nil:
 		return nil, moved(cfg)
 	case o.create:
-		if r.Created, err = receipt.CreateKeys(dir, cfg.Receipts.Path); err != nil {
+		r.Created, err = receipt.CreateKeysAfter(dir, cfg.Receipts.Path, receipt.Past{Audit: cfg.AuditPath(), Lost: o.lost})
+		if errors.Is(err, receipt.ErrLost) {
+			return nil, envelope.Errorf(envelope.ExitError, "receipts.missing", "%w", err).
+				WithHint("restore %s, %s and %s together; if they are lost: claw-receipt keys --create --lost", terminal.Escape(cfg.Receipts.Path), terminal.Escape(cfg.ReceiptsDir()), terminal.Escape(dir))
+		}
+		if err != nil {
 			return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "%w", err)
 		}
 	case o.rotate:

@@ -7,11 +7,14 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/durable"
 	"clawsh/lib/envelope"
 	"clawsh/lib/receipt"
+	"clawsh/lib/terminal"
 )
 
 type recoverResult struct{ receipt.Recovery }
@@ -21,21 +24,28 @@ func (r recoverResult) WriteText(w io.Writer) error {
 	for _, x := range r.Written {
 		fmt.Fprintf(w, "%s %s: %s\n", x.ID, x.Tool, receipt.Interrupted)
 	}
+	for _, x := range r.Interrupted {
+		fmt.Fprintf(w, "%s: no receipt yet, call %s\n", x.ReceiptID, terminal.Escape(x.CallID))
+	}
 	if r.Pending > 0 {
 		fmt.Fprintf(w, "may still be under way: %d, until %s at the latest\n", r.Pending, r.PendingUntil)
 	}
-	if len(r.Written) == 0 && r.Pending == 0 {
+	if len(r.Written)+len(r.Interrupted) == 0 && r.Pending == 0 {
 		fmt.Fprintln(w, "every call that was allowed has its receipt")
 	}
 	return nil
 }
 
 func recoverCommand() command.Command {
+	dry := false
 	return command.Command{Name: "recover", Access: access, Envelope: "receipt recover", Summary: "write the receipts of calls that were interrupted",
 		Long: `Writes a failed receipt, "interrupted, outcome unknown", for every call that the gate has allowed (audit.jsonl), that has no
 receipt, and that is over: its permit has expired, and no stage runs that could still run it; while stages run, as long has
 passed as any tool may take. claw-loop does this when it starts. Calls that may still be under way are counted as pending.`,
-		Example: "claw-receipt recover",
+		Example: "claw-receipt recover\nclaw-receipt recover --dry-run",
+		Flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&dry, "dry-run", false, "say which calls it would be, and write nothing")
+		},
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -53,7 +63,7 @@ passed as any tool may take. claw-loop does this when it starts. Calls that may 
 			if alone != nil {
 				alone.Close() // who starts from now on can run nothing whose permit has expired
 			}
-			r, err := log.Recover(receipt.RecoverOptions{Audit: cfg.AuditPath(), Quiet: alone != nil, Patience: patience(cfg), Now: time.Now()})
+			r, err := log.Recover(receipt.RecoverOptions{Audit: cfg.AuditPath(), Quiet: alone != nil, DryRun: dry, Patience: patience(cfg), Now: time.Now()})
 			if errors.Is(err, receipt.ErrTampered) {
 				return nil, envelope.Errorf(envelope.ExitError, "receipts.broken", "recover receipts: %w", err).WithHint("run claw-receipt verify")
 			}

@@ -105,7 +105,11 @@ func (s *Siblings) QueryWithSecrets(ctx context.Context, v any, name string, arg
 }
 
 func (s *Siblings) query(ctx context.Context, v any, name string, secrets, args []string) error {
-	spec, err := s.spec(name, secrets, append(args, "--output-format", "json"))
+	end := slices.Index(args, "--") // what follows are arguments, however they begin
+	if end < 0 {
+		end = len(args)
+	}
+	spec, err := s.spec(name, secrets, slices.Insert(slices.Clone(args), end, "--output-format", "json"))
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,17 @@ func keyFiles(dir string) (secret, public string) {
 // CreateKeys makes receipt.key (0600) and receipt.pub (0644) in the directory (0700) for the log, if they are missing; made tells
 // whether it did. Receipts that the log holds already are verified and adopted: they have no mac, all later ones must. A log that
 // bears macs, or has a head, lost its key: that is an error.
-func CreateKeys(dir, log string) (made bool, err error) {
+func CreateKeys(dir, log string) (made bool, err error) { return CreateKeysAfter(dir, log, Past{}) }
+
+// Past is what the gate has done before there are keys: Audit is its log. If it has released calls, there were receipts, and keys: without
+// either that is ErrLost, unless the operator says that they are Lost for good. Then none of these calls is taken for interrupted.
+type Past struct {
+	Audit string
+	Lost  bool
+}
+
+// CreateKeysAfter is CreateKeys for a home whose gate may have worked before.
+func CreateKeysAfter(dir, log string, past Past) (made bool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return false, fmt.Errorf("create the receipt keys: %w", err)
 	}
@@ -86,7 +96,7 @@ func CreateKeys(dir, log string) (made bool, err error) {
 			return nil
 		}
 		made = true
-		return createKeys(dir, log)
+		return createKeys(dir, log, past)
 	})
 	if err != nil {
 		return false, fmt.Errorf("create the receipt keys: %w", err)
@@ -95,7 +105,7 @@ func CreateKeys(dir, log string) (made bool, err error) {
 }
 
 // createKeys does it; the log is locked.
-func createKeys(dir, log string) error {
+func createKeys(dir, log string, past Past) error {
 	src, err := open(log, false)
 	if err != nil {
 		return err
@@ -109,6 +119,9 @@ func createKeys(dir, log string) error {
 		return fmt.Errorf("%s: invalid chain at receipt %d: %s", log, rep.FirstBad, rep.Reason)
 	case rep.Macs != None || rep.Count > 0 && hasHead(log):
 		return fmt.Errorf("%s bears macs or has a head, so there was a key, and it is gone: restore %s, or move the log away", log, dir)
+	}
+	if err := past.check(log, rep.Count); err != nil {
+		return err
 	}
 	var id [8]byte
 	rand.Read(id[:])
@@ -126,7 +139,32 @@ func createKeys(dir, log string) error {
 	if err := k.savePublic(dir); err != nil {
 		return err
 	}
+	if past.Lost {
+		if err := (&Log{path: log, keys: k}).settleAll(src, past.Audit); err != nil {
+			return err
+		}
+	}
 	return k.save(dir)
+}
+
+// check refuses to begin a log where there must have been one. A log that has receipts, of a time without keys, is one.
+func (p Past) check(log string, receipts int) error {
+	if p.Audit == "" || p.Lost || receipts > 0 {
+		return nil
+	}
+	f, err := openPart(p.Audit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the audit log: %w", err)
+	}
+	defer f.Close()
+	released, _, err := decisions(f, 0)
+	if err == nil && len(released) > 0 {
+		err = fmt.Errorf("%w: the gate has released %d calls by %s, and %s has no receipt and no key", ErrLost, len(released), p.Audit, log)
+	}
+	return err
 }
 
 // renew makes new keys, for receipts from a number on; those in use retire.

@@ -71,6 +71,7 @@ var (
 	ErrExists     = errors.New("the call has a receipt already")
 	ErrCheckpoint = errors.New("the checkpoint is not good")
 	ErrTampered   = errors.New("the log is not what was written")
+	ErrLost       = errors.New("the receipts are gone")
 )
 
 // of makes the receipt of a result, without its place in the chain. A risk that nobody stated, or that there is not (a

@@ -26,9 +26,10 @@ const Interrupted = "interrupted, outcome unknown"
 // Recovery is what Recover did. Pending is how many calls may still be under way, and PendingUntil when the last of them is
 // over at the latest.
 type Recovery struct {
-	Written      []Receipt `json:"written"`
-	Pending      int       `json:"pending"`
-	PendingUntil string    `json:"pending_until,omitzero"`
+	Interrupted  []Interruption `json:"interrupted,omitzero"` // with DryRun: calls whose receipts would be written
+	Written      []Receipt      `json:"written"`
+	Pending      int            `json:"pending"`
+	PendingUntil string         `json:"pending_until,omitzero"`
 }
 
 // RecoverOptions say when a call is over. Quiet tells that no stage runs that could still run a call or write its receipt: then it
@@ -36,6 +37,7 @@ type Recovery struct {
 type RecoverOptions struct {
 	Audit    string // the gate's log
 	Quiet    bool
+	DryRun   bool // write nothing
 	Patience time.Duration
 	Now      time.Time
 }
@@ -44,6 +46,7 @@ type RecoverOptions struct {
 type decision struct {
 	Kind           record.Kind `json:"kind"`
 	ID             string      `json:"id"`
+	CallID         string      `json:"call_id"`
 	ConversationID string      `json:"conversation_id"`
 	Tool           string      `json:"tool"`
 	ArgsHash       string      `json:"args_hash"`
@@ -76,6 +79,12 @@ func (l *Log) Recover(o RecoverOptions) (Recovery, error) {
 		if err := l.sound(len(over)); err != nil {
 			return r, err
 		}
+	}
+	if o.DryRun && len(over) > 0 {
+		for _, id := range slices.Sorted(maps.Keys(over)) {
+			r.Interrupted = append(r.Interrupted, Interruption{id, over[id].CallID})
+		}
+		return r, errors.Join(failed...)
 	}
 	for _, id := range slices.Sorted(maps.Keys(over)) {
 		x, err := l.interrupted(id, over, size)
@@ -193,26 +202,6 @@ func (l *Log) interrupted(id string, left map[string]decision, from int64) (Rece
 		return l.next(e, &r)
 	})
 	return r, l.finish(err)
-}
-
-// receiptOf says of a call that nobody can say what became of it.
-func receiptOf(id string, d decision) (Receipt, error) {
-	args := d.ArgsHash
-	if args == "" {
-		args = d.ArgsSHA256
-	}
-	result, err := resultHash(false, "", Interrupted)
-	if err != nil {
-		return Receipt{}, err
-	}
-	risk := d.Risk
-	if !isRisk(risk) {
-		risk = record.RiskHigh
-	}
-	r := Receipt{ID: id, Timestamp: record.Now(), ConversationID: ascii(d.ConversationID), Tool: ascii(d.Tool), ArgsHash: args, ResultHash: result,
-		Status: record.StatusFailed, Risk: risk, Attestation: Recovered, PreviousHash: Genesis, ReceiptHash: Genesis}
-	line := lineOf(r)
-	return r, line.check()
 }
 
 // strike removes the decisions whose calls have a receipt.

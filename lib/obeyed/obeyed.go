@@ -71,6 +71,19 @@ func Covered() []string {
 	return out
 }
 
+// Nested are the names of several components that hold no pattern.
+func Nested() []string {
+	var out []string
+	for _, r := range rows {
+		for _, name := range r.Names {
+			if strings.Contains(name, "/") && !strings.Contains(name, "*") {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
 // Repository tells whether git takes a directory itself for a repository, as a .git or a bare one is.
 func Repository(dir string) bool {
 	return Head(dir) && (there(dir, "commondir") || there(dir, "objects") && there(dir, "refs"))

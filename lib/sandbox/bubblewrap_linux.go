@@ -38,10 +38,11 @@ func (bubblewrap) run(ctx context.Context, place Place, limits Limits, p Program
 	if err != nil {
 		return Exit{}, setupError{err}
 	}
-	v, err := view(place, limits)
+	h, v, err := holdView(place, limits)
 	if err != nil {
 		return Exit{}, setupError{err}
 	}
+	defer h.release()
 	o := &order{Program: p, Limits: limits, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), MinABI: 3, Alone: place.Alone}
 	l := newLaunch(stageInner, o, s, limits)
 	cmd := exec.Command(bwrap)

@@ -26,7 +26,7 @@ func (container) name() string { return Container }
 
 func (container) report() Report {
 	return Report{Engine: Container, Guarantees: map[Guarantee]string{
-		Network: "--network none", Files: "--read-only, mounts", Secrets: "image", Temporary: "tmpfs", Processes: "process namespace",
+		Network: "--network none", Files: partly + "--read-only, mounts; a .git that is missing in the workspace can be made", Secrets: "image", Temporary: "tmpfs", Processes: "process namespace",
 		Environment: "--env", Privileges: "--cap-drop, no-new-privileges", Calls: partly + "the container engine's own filter",
 		Memory: "--memory", Tasks: "--pids-limit", CPU: "--cpus, rlimit", Descriptors: "rlimit"}}
 }

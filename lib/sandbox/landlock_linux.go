@@ -24,7 +24,7 @@ func (landlocked) report() Report {
 		Calls: "seccomp", Memory: "rlimit, watchdog", CPU: "affinity, rlimit", Descriptors: "rlimit",
 		Processes: partly + "killed at the end; it can signal others of the user", Temporary: partly + "/tmp is out of reach, and there is no other"}
 	if r.LandlockABI >= 3 {
-		r.Guarantees[Files] = partly + "landlock, seccomp; .git and what is hidden in the workspace is not protected; " +
+		r.Guarantees[Files] = partly + "landlock, seccomp; in the workspace no repository, no file that other programs obey and nothing hidden is protected; " +
 			"mode and times of the user's files that may be read can be changed"
 		r.Guarantees[Secrets] = partly + "landlock, seccomp; what cannot be read is seen to exist, with its size, owner, mode, times and links"
 	}

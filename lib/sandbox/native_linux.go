@@ -57,10 +57,11 @@ func linuxReport(engine string, bare bool) Report {
 const reservedPids = 300
 
 func (native) run(ctx context.Context, place Place, limits Limits, p Program, s Streams) (Exit, error) {
-	v, err := view(place, limits)
+	h, v, err := holdView(place, limits)
 	if err != nil {
 		return Exit{}, setupError{err}
 	}
+	defer h.release()
 	o := &order{Program: p, Limits: limits, View: v, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), Scratch: scratchDir()}
 	if place.Alone {
 		o.Alone, o.MinABI = true, confine.MinLandlock

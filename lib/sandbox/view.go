@@ -96,9 +96,15 @@ func view(p Place, l Limits) ([]mount, error) {
 	if info, err := os.Lstat(p.Cache); p.Cache != "" && !p.ReadOnly && err == nil && info.IsDir() {
 		m = append(m, mount{Kind: mountWrite, Source: p.Cache, Target: cmp.Or(p.CacheSeen, p.Cache)})
 	}
-	m = append(m, covers(m, p.Hidden)...)
+	hide := covers(m, p.Hidden)
+	m = append(m, hide...)
+	return sorted(append(m, ways(writableRoots(p, m), hide)...)), nil
+}
+
+// sorted puts every directory before what lies in it.
+func sorted(m []mount) []mount {
 	slices.SortStableFunc(m, func(a, b mount) int { return strings.Compare(a.Target, b.Target) })
-	return m, nil
+	return m
 }
 
 // system is the part of the view that is the same for everybody.
@@ -169,63 +175,8 @@ func workspace(p Place) ([]mount, error) {
 			}
 		}
 	}
-	for _, git := range repositories(p.Workspace) {
-		m = append(m, guardGit(git, p.GitWrite && !p.ReadOnly)...)
-	}
-	return m, nil
-}
-
-// guardGit protects a repository. Where it may be written, what lets git run programs is still read-only, and the directory
-// itself cannot be renamed, since it is a mount.
-func guardGit(git string, write bool) []mount {
-	info, err := os.Lstat(git)
-	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
-		return nil
-	}
-	if !write || !info.IsDir() {
-		return []mount{{Kind: mountRead, Source: git, Target: git, IsFile: !info.IsDir()}}
-	}
-	m := []mount{{Kind: mountWrite, Source: git, Target: git}}
-	for _, name := range []string{"hooks", "config", "config.worktree", "modules", "worktrees", "commondir"} {
-		path := filepath.Join(git, name)
-		if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Mode().IsRegular()) {
-			m = append(m, mount{Kind: mountRead, Source: path, Target: path, IsFile: !info.IsDir()})
-		}
-	}
-	return m
-}
-
-// Bounds of the search for repositories below the workspace.
-const (
-	gitDepth   = 3
-	gitEntries = 4000
-)
-
-// repositories finds the .git of the workspace and of the directories below it, as deep and as many as the bounds let it.
-func repositories(workspace string) []string {
-	var found []string
-	seen := 0
-	var search func(dir string, depth int)
-	search = func(dir string, depth int) {
-		d, err := os.Open(dir)
-		if err != nil {
-			return
-		}
-		defer d.Close()
-		entries, _ := d.ReadDir(gitEntries - seen + 1)
-		seen += len(entries)
-		for _, e := range entries {
-			path := filepath.Join(dir, e.Name())
-			switch {
-			case strings.EqualFold(e.Name(), ".git"):
-				found = append(found, path)
-			case e.IsDir() && depth < gitDepth && seen < gitEntries:
-				search(path, depth+1)
-			}
-		}
-	}
-	search(workspace, 1)
-	return found
+	guards, err := ground(p, m)
+	return append(m, guards...), err
 }
 
 // covers hides what lies within what is shown.

@@ -4,12 +4,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"clawsh/lib/obeyed"
 )
 
 // cacheVariables name the places where builders keep what they have built and downloaded, below the one that programs see. The
 // module caches that the configuration shows to programs stand for Go's network.
 func (e *Env) cacheVariables() []string {
 	vars := []string{"GOTOOLCHAIN=local", "GOSUMDB=off", "GOPROXY=" + e.modules(), "GOFLAGS=-modcacherw"}
+	if !obeyed.Repository(filepath.Join(e.workspaceDir(), ".git")) {
+		vars[len(vars)-1] += " -buildvcs=false" // the sandbox shows an empty .git, which go would take for a damaged one
+	}
 	if e.CacheSeen == "" {
 		return vars
 	}

@@ -11,6 +11,11 @@ import (
 
 // forbiddenCommand judges one command that may stand anywhere: its name, what it does to the machine, and what it wraps.
 func (p *Policy) forbiddenCommand(c command, e effort) finding {
+	return p.forbiddenIn(c, e, []string{p.root})
+}
+
+// forbiddenIn is forbiddenCommand in directories.
+func (p *Policy) forbiddenIn(c command, e effort, dirs []string) finding {
 	if f := e.tooComplex(); f.blocked {
 		return f
 	}
@@ -20,12 +25,20 @@ func (p *Policy) forbiddenCommand(c command, e effort) finding {
 	}
 	verdict := finding{}
 	for _, part := range u.commands {
-		verdict = stricter(verdict, destructive(part.name(), part))
+		verdict = stricter(verdict, p.destructive(part.name(), part))
 	}
 	for _, part := range u.commands {
 		name := part.name()
-		if slices.ContainsFunc(p.never, func(n string) bool { return strings.EqualFold(n, name) }) {
+		if p.forbids(name) {
 			verdict = stricter(verdict, blocked("command.forbidden", "the command %s is forbidden", bounded(name)))
+			continue
+		}
+		if !strings.Contains(part.words[0], "/") || !e.lookAt(part.words[0], len(dirs)) {
+			continue
+		}
+		if is := p.alias(part.words[0], dirs); is != "" {
+			verdict = stricter(verdict, blocked("command.forbidden", "%+q is the command %s, which is forbidden", bounded(part.words[0]), is))
+			verdict = stricter(verdict, p.destructive(is, part))
 		}
 	}
 	for _, text := range u.scripts {
@@ -55,20 +68,20 @@ func onlyBlocked(f finding) finding {
 }
 
 // destructive are the patterns of the specification, on parsed commands.
-func destructive(name string, c command) finding {
+func (p *Policy) destructive(name string, c command) finding {
 	args := c.words[min(1, len(c.words)):]
 	switch {
-	case name == "rm" && option(args, "rR", "recursive") && slices.ContainsFunc(args, everything):
+	case name == "rm" && option(args, "rR", "recursive") && slices.ContainsFunc(args, p.everything):
 		return blocked("shell.destructive", "rm -r of everything")
 	case strings.HasPrefix(name, "mkfs"):
 		return blocked("shell.destructive", "%s makes a file system over what is there", bounded(name))
 	case name == "dd" && slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "if=") }):
 		return blocked("shell.destructive", "dd if= copies over what is there")
-	case name == "shutdown" || name == "reboot" || name == "halt" || name == "poweroff":
+	case stops(name, args):
 		return blocked("shell.destructive", "%s stops the machine", name)
 	case name == "chown" && option(args, "R", "recursive"):
 		return blocked("shell.destructive", "chown -R gives everything to somebody else")
-	case name == "chmod" && option(args, "R", "recursive") && slices.ContainsFunc(args, everything) &&
+	case name == "chmod" && option(args, "R", "recursive") && slices.ContainsFunc(args, p.everything) &&
 		slices.ContainsFunc(args, func(w string) bool { return strings.HasSuffix(w, "777") || strings.Contains(w, "+") }):
 		return blocked("shell.destructive", "chmod -R of everything")
 	}
@@ -90,15 +103,6 @@ func option(args []string, letters, long string) bool {
 		}
 	}
 	return false
-}
-
-// everything tells whether a word means all there is, here or on the machine.
-func everything(w string) bool {
-	if w == "" || strings.HasPrefix(w, "-") {
-		return false
-	}
-	trimmed := strings.TrimRight(w, "/")
-	return trimmed == "" || slices.Contains([]string{"*", "/*", ".", "./*", "..", "../*", "~", "~/*", ".*", "/.", "/.."}, trimmed)
 }
 
 // forkBomb finds a function that starts itself again and again.

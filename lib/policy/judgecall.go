@@ -105,7 +105,7 @@ func (j *judge) run(argv []value, s *state, depth int) finding {
 	if name != argv[0].text {
 		argv = append([]value{{text: name, known: true}}, argv[1:]...)
 	}
-	if f := j.p.forbiddenCommand(commandOf(argv), j.effort); f.blocked {
+	if f := j.p.forbiddenIn(commandOf(argv), j.effort, s.dirs); f.blocked {
 		return f
 	}
 	if f := j.positional(argv); f.blocked {

@@ -144,6 +144,8 @@ type Policy struct {
 	staged        bool   // the workspace's layout
 	rules         []rule // the user's own
 	fs            Resolver
+	home          string // clawsh's own
+	originals     func() []original
 	hash          func() string
 }
 
@@ -173,7 +175,7 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 	for _, s := range cfg.Secrets {
 		p.secrets = append(p.secrets, s, p.real(s))
 	}
-	p.hash = sync.OnceValue(p.compute)
+	p.hash, p.originals, p.home = sync.OnceValue(p.compute), sync.OnceValue(p.findOriginals), filepath.Clean(cfg.Home)
 	var err error
 	if p.rules, err = compileRules(cfg.OwnRules()); err != nil {
 		return nil, envelope.Errorf(envelope.ExitConfig, "config.invalid", "%w", err).WithHint("clawsh config validate says more")

@@ -33,7 +33,7 @@ func (p *Policy) ExecIn(dir string, argv []string, with Permitted) error {
 		values[i] = value{text: argv[i], known: true}
 	}
 	e := newEffort()
-	f := p.forbiddenCommand(c, e)
+	f := p.forbiddenIn(c, e, []string{dir})
 	if f.blocked {
 		return errors.New(f.reason)
 	}

@@ -38,15 +38,32 @@ func literal(w *syntax.Word) (string, bool) {
 				lit, isLit := inner.(*syntax.Lit)
 				if !isLit {
 					ok = false
+					if n, is := inner.(*syntax.ParamExp); is {
+						b.WriteString(place(n))
+					}
 					continue
 				}
 				b.WriteString(doubleQuoted(lit.Value))
 			}
+		case *syntax.ParamExp:
+			ok = false
+			b.WriteString(place(part))
 		default:
 			ok = false
 		}
 	}
 	return b.String(), ok
+}
+
+// place stands for the directories that variables name, for the rules that look for what is blocked.
+func place(n *syntax.ParamExp) string {
+	switch name(n) {
+	case "HOME":
+		return "~"
+	case "PWD":
+		return "."
+	}
+	return ""
 }
 
 // unquoted removes the backslashes of text outside quotes. It is not certain where the shell would expand it: globs,

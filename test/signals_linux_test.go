@@ -268,7 +268,14 @@ func (s *signalling) afterwards() {
 	released := s.checkReleased(readAudit(t, s.dir), receipts, byID, interrupted, counts)
 	remembered := s.checkMemory(byID, interrupted)
 	t.Logf("%d calls released: %v; %d results remembered; recover wrote %d", len(released), counts, len(remembered), len(rec.Written))
-	s.must("clawsh", "-n", "go") // all goes on
+	s.must("clawsh", "-n", "go") // all goes on, and private homes of brokers that were killed are swept
+	for _, e := range s.env {
+		if dir, ok := strings.CutPrefix(e, "TMPDIR="); ok {
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("left in TMPDIR: %v", left)
+			}
+		}
+	}
 }
 
 // locksFree holds that no lock is left.

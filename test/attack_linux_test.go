@@ -21,9 +21,10 @@ import (
 
 // gaps are what engines do not promise, and say so (claw-exec sandbox): a gap that is none any more is a failure, too.
 var gaps = map[string][]string{
+	// Devices that everybody may write to have times that everybody may set; bwrap cannot mount them read-only.
+	"bubblewrap": {"files: times of /dev/"},
 	"landlock": {"files: .git/config", "files: .git/hooks", "files: move .git", "files: nested .git", "secrets: see", "temporary:", "processes: see outside",
-		"files: .git by exchange", "files: .git chmod", "files: .git times", "files: fchmod by descriptor, readable, open to read",
-		"files: futimens by descriptor, readable, open to read"},
+		"files: .git by exchange", "files: .git chmod", "files: .git times"},
 }
 
 // The attack program finds nothing that it can do inside an engine but what that engine does not promise, as the user who runs
@@ -149,7 +150,7 @@ func attack(t *testing.T, engine string, uid int) {
 		}
 	}
 	for path, was := range before {
-		if now := around(t, dir)[path]; now != was && !(engine == "landlock" && path == readable && strings.HasPrefix(now, was[:strings.Index(was, " ")])) {
+		if now := around(t, dir)[path]; now != was {
 			t.Errorf("%s: it changed %s: %s, before %s", engine, path, now, was)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 const (
 	attrRead  = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 	attrWrite = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
-	attrDev   = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
+	// A device takes what is written to it all the same; its mode, owner and times are the host's.
+	attrDev = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
 )
 
 // part is a mount whose source is held by a descriptor.

@@ -1,6 +1,10 @@
 package sandbox
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"clawsh/lib/seccomp"
+)
 
 // groups are the system calls that every machine has and whose arguments do not decide. What is allowed is what ordinary programs
 // were seen to call (testdata/calls/recorded.tsv), and what their libraries call in its place.
@@ -23,12 +27,11 @@ var groups = []group{
 	{why: "makes, renames and removes names; where, is for the mounts and Landlock", do: allow,
 		calls: []uintptr{unix.SYS_MKDIRAT, unix.SYS_UNLINKAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2,
 			unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_TRUNCATE}},
-	{why: "changes owner and attributes by name: without a view of its own, of every file of the user", do: allow,
-		bare: eperm, calls: []uintptr{unix.SYS_FCHOWNAT,
-			unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR}},
-	{why: "changes owner and attributes of what is open: it may be open to read only, and outside the workspace",
-		do: allow, bare: eperm,
-		calls: []uintptr{unix.SYS_FCHOWN, unix.SYS_FSETXATTR, unix.SYS_FREMOVEXATTR}},
+	{why: "changes owners; without a view of its own, of every file of the user: the keeper does it in the workspace",
+		do: allow, bare: seccomp.Notify, calls: []uintptr{unix.SYS_FCHOWN, unix.SYS_FCHOWNAT}},
+	{why: "changes attributes, by name of every file of the user; no program is surprised by a system without them",
+		do: allow, bare: eopnotsupp, calls: []uintptr{unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR,
+			unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR}},
 	{why: "reads attributes by name, which may be private (user.xdg.origin.url); no system without them is a surprise to a program", do: allow, bare: eopnotsupp,
 		calls: []uintptr{unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR}},
 	{why: "reads attributes of what is open", do: allow, calls: []uintptr{unix.SYS_FGETXATTR, unix.SYS_FLISTXATTR}},

@@ -14,8 +14,8 @@ var groupsHere = []group{
 		unix.SYS_ACCESS, unix.SYS_READLINK}},
 	{why: "older forms: makes, renames and removes names", do: allow, calls: []uintptr{unix.SYS_MKDIR,
 		unix.SYS_RMDIR, unix.SYS_UNLINK, unix.SYS_RENAME, unix.SYS_LINK, unix.SYS_SYMLINK}},
-	{why: "older forms: changes owner and times by name; without a view of its own, of every file of the user",
-		do: allow, bare: eperm, calls: []uintptr{unix.SYS_CHOWN,
+	{why: "older forms: changes owner and times by name; without a view of its own the keeper does it", do: allow,
+		bare: seccomp.Notify, calls: []uintptr{unix.SYS_CHOWN,
 			unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}},
 	{why: "older forms: watches directories", do: allow, bare: enosys, calls: []uintptr{unix.SYS_INOTIFY_INIT}},
 	{why: "older forms: starts programs", do: allow, calls: []uintptr{unix.SYS_FORK, unix.SYS_VFORK,
@@ -52,10 +52,10 @@ var checkedHere = []checked{
 	{why: "makes files and sets modes by name", calls: []uintptr{unix.SYS_CREAT}, otherwise: allow, cases: []argCase{
 		{why: "makes no set-id file", args: []seccomp.Arg{{Index: 1, Op: seccomp.MaskSet, Value: setID}},
 			do: eperm}}},
-	{why: "sets modes by name", calls: []uintptr{unix.SYS_CHMOD}, otherwise: allow, cases: []argCase{
-		{why: "without a view of its own, of every file of the user", do: eperm, bare: true},
+	{why: "sets modes", calls: []uintptr{unix.SYS_CHMOD}, otherwise: allow, cases: []argCase{
 		{why: "makes no set-id file", args: []seccomp.Arg{{Index: 1, Op: seccomp.MaskSet, Value: setID}},
-			do: eperm}}},
+			do: eperm},
+		keeperDoes}},
 	{why: "makes pipes and files", calls: []uintptr{unix.SYS_MKNOD}, otherwise: allow, cases: []argCase{
 		{why: "makes no set-id file and no device", args: []seccomp.Arg{{Index: 1, Op: seccomp.MaskSet,
 			Value: setID | devMode}}, do: eperm}}},
@@ -64,4 +64,14 @@ var checkedHere = []checked{
 			{why: "known ones only", do: allow, args: []seccomp.Arg{{Index: 0, Op: seccomp.In,
 				Values: []uint32{archSetFS, archGetFS, archSetGS, archGetGS, archCETStatus,
 					archXcompSupported, archXcompGet, archXcompRequest}}}}}},
+}
+
+// changesHere are the older calls of this machine that change metadata.
+var changesHere = []change{
+	{number: unix.SYS_CHMOD, dir: none, path: 0, mode: 1, owner: none, times: none, flags: none},
+	{number: unix.SYS_CHOWN, dir: none, path: 0, mode: none, owner: 1, times: none, flags: none},
+	{number: unix.SYS_LCHOWN, dir: none, path: 0, mode: none, owner: 1, times: none, flags: none, noFollow: true},
+	{number: unix.SYS_UTIME, dir: none, path: 0, mode: none, owner: none, times: 1, unit: wholeSeconds, flags: none},
+	{number: unix.SYS_UTIMES, dir: none, path: 0, mode: none, owner: none, times: 1, unit: microseconds, flags: none},
+	{number: unix.SYS_FUTIMESAT, dir: 0, path: 1, mode: none, owner: none, times: 2, unit: microseconds, flags: none, null: true},
 }

@@ -5,4 +5,5 @@ package sandbox
 var (
 	groupsHere  []group
 	checkedHere []checked
+	changesHere []change
 )

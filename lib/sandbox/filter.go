@@ -72,7 +72,7 @@ func filter(bare bool) seccomp.Filter {
 		}
 		by[do] = append(by[do], g.calls...)
 	}
-	for _, do := range []seccomp.Action{allow, eperm, eopnotsupp} { // ENOSYS is the default
+	for _, do := range []seccomp.Action{allow, eperm, eopnotsupp, seccomp.Notify} { // ENOSYS is the default
 		if len(by[do]) > 0 {
 			f.Rules = append(f.Rules, seccomp.Rule{Syscalls: by[do], Action: do})
 		}

@@ -117,6 +117,9 @@ func asErrno(a seccomp.Action) unix.Errno {
 	if a == seccomp.Allow {
 		return reached
 	}
+	if a == seccomp.Notify {
+		return unix.ENOSYS // nobody listens
+	}
 	return unix.Errno(a & 0xffff)
 }
 

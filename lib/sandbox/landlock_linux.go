@@ -3,13 +3,8 @@ package sandbox
 import (
 	"context"
 	"os"
-	"runtime"
 	"slices"
 	"syscall"
-
-	"golang.org/x/sys/unix"
-
-	"clawsh/lib/process"
 )
 
 // landlocked is the engine without namespaces. Much of what the others give it gives in part: it is for hosts that allow
@@ -24,8 +19,8 @@ func (landlocked) report() Report {
 		Calls: "seccomp", Memory: "rlimit, watchdog", CPU: "affinity, rlimit", Descriptors: "rlimit",
 		Processes: partly + "killed at the end; it can signal others of the user", Temporary: partly + "/tmp is out of reach, and there is no other"}
 	if r.LandlockABI >= 3 {
-		r.Guarantees[Files] = partly + "landlock, seccomp; in the workspace no repository, no file that other programs obey and nothing hidden is protected; " +
-			"mode and times of the user's files that may be read can be changed"
+		r.Guarantees[Files] = partly + "landlock, seccomp, keeper; in the workspace no repository, no file that other programs obey and " +
+			"nothing hidden is protected"
 		r.Guarantees[Secrets] = partly + "landlock, seccomp; what cannot be read is seen to exist, with its size, owner, mode, times and links"
 	}
 	if r.LandlockABI >= 6 {
@@ -62,25 +57,4 @@ func (landlocked) run(ctx context.Context, place Place, limits Limits, p Program
 // covered tells whether something is hidden below a directory: Landlock allows all of it or nothing.
 func covered(v []mount, dir string) bool {
 	return slices.ContainsFunc(v, func(m mount) bool { return (m.Kind == mountDir || m.Kind == mountNull) && inside(m.Target, dir) })
-}
-
-// keep runs the inner stage as a child, and ends whatever is left when that has ended: it is the one that orphans are given
-// to. Killed, it takes the program with it.
-func keep() error {
-	if err := process.Reap(); err != nil {
-		return err
-	}
-	runtime.LockOSThread()
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{"claw-exec", confineWord, stageInner}, &syscall.ProcAttr{Dir: "/", Env: os.Environ(),
-		Files: []uintptr{0, 1, 2, orderFD, statusFD}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}})
-	if err != nil {
-		return err
-	}
-	for _, fd := range []int{0, 1, 2, orderFD, statusFD} {
-		unix.Close(fd)
-	}
-	code := collect(pid)
-	process.KillDescendants(os.Getpid())
-	syscall.Exit(code)
-	return nil
 }

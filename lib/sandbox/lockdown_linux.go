@@ -36,6 +36,9 @@ func lockdown(o *order) error {
 	if err != nil {
 		return err
 	}
+	if o.Exact {
+		return listen(p, o.Write)
+	}
 	return p.Install(false)
 }
 

@@ -9,26 +9,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Install puts the program in force, for good: on all threads of the process, or on the calling one alone, which the caller
+// Install puts the program in force, permanently: on all threads of the process, or on the calling one alone, which the caller
 // has locked (runtime.LockOSThread), and on what is started from it. The process needs no_new_privs (prctl(2)) or
 // CAP_SYS_ADMIN before.
 func (p Program) Install(allThreads bool) error {
-	if len(p) == 0 {
-		return fmt.Errorf("install a seccomp filter: it is empty")
-	}
-	prog := unix.SockFprog{Len: uint16(len(p)), Filter: (*unix.SockFilter)(unsafe.Pointer(&p[0]))}
 	var flags uintptr
 	if allThreads {
 		flags = unix.SECCOMP_FILTER_FLAG_TSYNC
 	}
-	// The raw call: nothing of the runtime may come between, as its own calls are judged from here on.
-	thread, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
-	runtime.KeepAlive(p)
-	switch {
-	case errno != 0:
-		return fmt.Errorf("install a seccomp filter: %w", errno)
-	case thread != 0:
+	thread, err := p.install(flags)
+	if err == nil && thread != 0 {
 		return fmt.Errorf("install a seccomp filter: thread %d has another one", thread)
 	}
-	return nil
+	return err
+}
+
+// Listen puts the program in force on the calling thread, and returns the descriptor by which calls that it notifies of are
+// answered (seccomp_unotify(2)).
+func (p Program) Listen() (int, error) {
+	fd, err := p.install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	if err != nil {
+		return -1, err
+	}
+	return int(fd), nil
+}
+
+func (p Program) install(flags uintptr) (uintptr, error) {
+	if len(p) == 0 {
+		return 0, fmt.Errorf("install a seccomp filter: it is empty")
+	}
+	prog := unix.SockFprog{Len: uint16(len(p)), Filter: (*unix.SockFilter)(unsafe.Pointer(&p[0]))}
+	// The raw call: nothing of the runtime may come between, as its own calls are judged from here on.
+	got, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	runtime.KeepAlive(p)
+	if errno != 0 {
+		return 0, fmt.Errorf("install a seccomp filter: %w", errno)
+	}
+	return got, nil
 }

@@ -22,6 +22,7 @@ type Action uint32
 const (
 	Allow       Action = 0x7fff0000
 	KillProcess Action = 0x80000000
+	Notify      Action = 0x7fc00000 // the call waits for the answer of who holds the listener; without one it fails with ENOSYS
 )
 
 // Errno is the action that lets a call fail with the error number.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,6 +21,11 @@ func works() []attempt {
 				return opened(p, unix.O_RDONLY, func(fd int) error { return unix.Fchmod(fd, 0o755) })
 			})
 		}},
+		{"change a mode by name", func() error { return setID(func(p string) error { return unix.Chmod(p, 0o755) }) }},
+		{"change times by name", func() error {
+			return setID(func(p string) error { return os.Chtimes(p, time.Unix(1, 0), time.Unix(1, 0)) })
+		}},
+		{"keep an owner", func() error { return setID(func(p string) error { return unix.Lchown(p, os.Getuid(), -1) }) }},
 		{"change times", func() error {
 			return setID(func(p string) error {
 				return opened(p, unix.O_WRONLY, func(fd int) error { return raw(unix.SYS_UTIMENSAT, uintptr(fd), 0, 0, 0) })

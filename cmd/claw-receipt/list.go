@@ -114,8 +114,7 @@ func (o *listOptions) run(ctx context.Context, c *command.Call) (command.Result,
 		return nil, err
 	}
 	defer src.Close()
-	f, isFile := c.Stdout.(*os.File)
-	lines := o.jsonl || !o.table && !c.JSON() && !(isFile && terminal.IsTerminal(f))
+	lines := o.jsonl || !o.table && !c.JSON() && !terminal.IsTerminal(os.Stdout)
 	if lines && !c.Changed("limit") {
 		return o.stream(ctx, c, src)
 	}

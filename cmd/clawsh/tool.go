@@ -34,7 +34,7 @@ func (r toolResult) WriteText(w io.Writer) error {
 		return nil
 	}
 	text := r.Output
-	if f, ok := w.(*os.File); ok && terminal.IsTerminal(f) || terminal.IsTerminal(os.Stdout) {
+	if terminal.IsTerminal(os.Stdout) {
 		text = terminal.Sanitize(text)
 	}
 	_, err := io.WriteString(w, strings.TrimSuffix(text, "\n")+"\n")

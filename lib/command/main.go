@@ -19,12 +19,26 @@ import (
 
 // Main runs the program with the process's arguments and streams, and exits with its code.
 func Main(app App) {
-	code := app.run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ(), true)
+	stdout, stderr := shown(os.Stdout), shown(os.Stderr)
+	code := app.run(context.Background(), os.Args[1:], os.Stdin, stdout, stderr, os.Environ(), true)
+	for _, w := range []io.Writer{stdout, stderr} {
+		if c, ok := w.(io.Closer); ok && w != io.Writer(os.Stdout) && w != io.Writer(os.Stderr) {
+			_ = c.Close() // half a character at the very end
+		}
+	}
 	if err := os.Stdout.Close(); err != nil && !errors.Is(err, syscall.EPIPE) && code == envelope.ExitOK {
 		fmt.Fprintf(os.Stderr, "%s: error: close output: %v\n", app.Name, err)
 		code = envelope.ExitError
 	}
 	os.Exit(code)
+}
+
+// shown is what a program writes to: where that is a terminal, everything passes the sanitiser, whatever a command has thought of.
+func shown(f *os.File) io.Writer {
+	if terminal.IsTerminal(f) {
+		return terminal.NewSanitizer(f)
+	}
+	return f
 }
 
 // Run runs the program with the given arguments and streams, and returns its exit code.

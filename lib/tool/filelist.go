@@ -196,10 +196,5 @@ func (l *listing) text() string {
 	return text
 }
 
-// quoteName shows a name on one line. Only one that holds characters that could mislead is escaped.
-func quoteName(name string) string {
-	if e := terminal.Escape(name); e != strings.ReplaceAll(name, `\`, `\\`) {
-		return e
-	}
-	return name
-}
+// quoteName shows a name on one line, so that no two names of a directory look alike.
+func quoteName(name string) string { return terminal.Name(name) }

@@ -52,9 +52,10 @@ type Security struct {
 	AllowedCommands   []string `toml:"allowed_commands"`
 	AllowedDomains    []string `toml:"allowed_domains"`
 	AuditLog          bool     `toml:"audit_log"`
-	Sandbox           string   `toml:"sandbox"`  // auto, or an engine by its name, or off
-	Harmless          string   `toml:"harmless"` // ask, or low: commands that only read the workspace run unasked
-	High              string   `toml:"high"`     // deny, or ask: what high risk is at supervised
+	Sandbox           string   `toml:"sandbox"`           // auto, or an engine by its name, or off
+	Harmless          string   `toml:"harmless"`          // ask, or low: commands that only read the workspace run unasked
+	High              string   `toml:"high"`              // deny, or ask: what high risk is at supervised
+	UnaskedURLBytes   int      `toml:"unasked_url_bytes"` // what an http call may say to a server and be of low risk
 	Rules             []Rule   `toml:"rules,omitempty"`
 }
 
@@ -168,7 +169,7 @@ func KnownTool(name string) bool { return slices.Contains(toolNames, name) }
 func defaults() file {
 	return file{
 		Workspace: modeFixed, WorkspaceDir: "~/clawsh-workspace", DefaultProvider: "local", DefaultModel: "mock", DefaultAgent: "default",
-		Security: Security{Autonomy: "supervised", WorkspaceOnly: true, AuditLog: true, Sandbox: "auto", Harmless: "ask", High: "deny",
+		Security: Security{Autonomy: "supervised", WorkspaceOnly: true, AuditLog: true, Sandbox: "auto", Harmless: "ask", High: "deny", UnaskedURLBytes: 200,
 			ForbiddenPaths:    []string{"/etc", "/sys", "/boot", "/proc", "~/.ssh", "~/.aws", "~/.gnupg", "~/.kube", "~/.docker", "~/.netrc", "~/.config/gcloud"},
 			ReadRoots:         []string{},
 			ForbiddenCommands: []string{"rm", "shutdown", "reboot", "halt", "poweroff", "mkfs", "dd", "sudo", "su", "doas"},

@@ -36,6 +36,9 @@ read_roots = []
 allowed_commands = %s
 # Hosts that the http tool may read from; "*.example.com" means all below it.
 allowed_domains = %s
+# How many bytes behind the allowed host's name an http call may have and run unasked, 0 to 1000: an address tells the server what
+# stands in it. A longer one is of medium risk.
+unasked_url_bytes = 200
 audit_log = true
 # What keeps programs that tools start from everything else. auto: namespaces, Landlock and seccomp, by ourselves or by
 # bubblewrap, or nothing runs. Weaker ones have to be named: landlock, container, seatbelt (macOS), off. See: clawsh policy

@@ -70,7 +70,7 @@ func (v *validator) check(f *file, c *Config) {
 func schema() map[string]string {
 	return map[string]string{
 		"":                   "workspace workspace_dir default_provider default_model default_agent security security.rules sandbox limits usage usage.prices context channels channels.cli memory receipts agents agents.* providers providers.models providers.models.*",
-		"security":           "autonomy workspace_only forbidden_paths read_roots forbidden_commands allowed_commands allowed_domains audit_log sandbox harmless high",
+		"security":           "autonomy workspace_only forbidden_paths read_roots forbidden_commands allowed_commands allowed_domains audit_log sandbox harmless high unasked_url_bytes",
 		"sandbox":            sandboxKeys,
 		"security.rules":     ruleKeys,
 		"usage":              usageKeys,
@@ -249,10 +249,16 @@ func inside(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(os.PathSeparator))+string(os.PathSeparator))
 }
 
+// maxUnaskedURLBytes is more than addresses of pages have, and less than a file.
+const maxUnaskedURLBytes = 1000
+
 func (v *validator) security(s *Security) {
 	v.enum("security.autonomy", s.Autonomy, "readonly", "supervised", "full")
 	v.enum("security.harmless", s.Harmless, "ask", "low")
 	v.enum("security.high", s.High, "deny", "ask")
+	if s.UnaskedURLBytes < 0 || s.UnaskedURLBytes > maxUnaskedURLBytes {
+		v.problem("security.unasked_url_bytes", "%d: want 0 to %d", s.UnaskedURLBytes, maxUnaskedURLBytes)
+	}
 	for _, name := range s.ForbiddenCommands {
 		if !isCommand(name) {
 			v.problem("security.forbidden_commands", "%s: want a program's plain name, without directory or arguments", quote("", name))

@@ -22,6 +22,7 @@ type Description struct {
 	ForbiddenCommands []string      `json:"forbidden_commands"`
 	AllowedCommands   []string      `json:"allowed_commands"`
 	AllowedDomains    []string      `json:"allowed_domains"`
+	UnaskedURLBytes   int           `json:"unasked_url_bytes"`
 	Tools             []string      `json:"tools"`
 	Sandbox           string        `json:"sandbox"`
 	Layout            string        `json:"layout"`
@@ -44,7 +45,7 @@ func (p *Policy) describe() Description {
 	}
 	return Description{Autonomy: p.autonomy, Harmless: map[bool]string{false: "ask", true: "low"}[p.harmless],
 		High: map[bool]string{false: "deny", true: "ask"}[p.high], Workspace: p.root, WorkspaceOnly: p.workspaceOnly, ReadRoots: list(p.readRoots), ForbiddenPaths: list(p.forbidden),
-		ForbiddenCommands: list(p.never), AllowedCommands: list(p.listed), AllowedDomains: list(p.domains), Tools: list(p.tools),
+		ForbiddenCommands: list(p.never), AllowedCommands: list(p.listed), AllowedDomains: list(p.domains), UnaskedURLBytes: p.urlBytes, Tools: list(p.tools),
 		Sandbox: p.sandbox, Layout: map[bool]string{false: "open", true: "staged"}[p.staged], Rules: own}
 }
 

@@ -17,6 +17,7 @@
 //	path.protected      git's hooks and settings, to be written                             blocked
 //	path.invalid        no path that can be judged                                          blocked
 //	http.domain         an allowed domain: low; any other                                   blocked
+//	http.tells          an allowed domain, and an address that tells its server much        medium
 //	http.url            no address that can be judged                                       blocked
 //	command.allowlist   every command is on the allowlist                                   medium
 //	command.harmless    exactly pwd; where security.harmless = "low", what is proven to
@@ -137,6 +138,7 @@ type Policy struct {
 	listed        []string // both, as they are configured
 	never         []string
 	domains       []string
+	urlBytes      int // what an address may tell its server at low risk
 	tools         []string
 	sandbox       string // its mode
 	harmless      bool   // what is proven to read only is low risk: there is a sandbox that holds it to that
@@ -155,7 +157,7 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 		return nil, err
 	}
 	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
-		listed: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains,
+		listed: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains, urlBytes: cfg.Security.UnaskedURLBytes,
 		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox, harmless: cfg.Security.Harmless == "low" && cfg.Security.Sandbox != "off", high: cfg.Security.High == "ask",
 		staged: cfg.Sandbox.Layout == "staged", fs: resolver, readRoots: cfg.Readable()}
 	for _, c := range p.listed {

@@ -253,6 +253,45 @@ func TestRiskOfInvalidArguments(t *testing.T) {
 	}
 }
 
+// TestWhatAddressesTell: wherever in an address data is put, beyond the bound it is no longer low risk; and no ordinary address asks.
+func TestWhatAddressesTell(t *testing.T) {
+	for _, bound := range []int{0, 50, 200, 1000} {
+		p := policyIn(t, "supervised", func(c *config.Config) {
+			c.Security.AllowedDomains, c.Security.UnaskedURLBytes = []string{"example.com", "*.wikipedia.org"}, bound
+		})
+		risk := func(url string) (string, Outcome) {
+			args, _ := record.Encode(struct {
+				URL string `json:"url"`
+			}{url})
+			v := p.Decide(Call{Tool: "http", Args: args})
+			return v.Risk, v.Outcome
+		}
+		for _, base := range []string{"https://example.com", "http://example.com", "https://example.com:443", "https://en.wikipedia.org"} {
+			if got, _ := risk(base + "/"); got != "low" && !strings.Contains(base, ":443") && !strings.Contains(base, "wiki") {
+				t.Errorf("%d: %s/ is %s", bound, base, got)
+			}
+			for _, at := range []string{"/", "/?", "/?q=", "/#", "/a/b?c=d#", "?", "#", "/%41?x=%"} {
+				for _, data := range []string{strings.Repeat("x", bound+8), strings.Repeat("41", bound/2+8), strings.Repeat("a=b&", bound/4+4)} {
+					if got, o := risk(base + at + data); got != "medium" || o != Ask {
+						t.Errorf("%d: %s%s and %d bytes: %s, %v", bound, base, at, len(data), got, o)
+					}
+				}
+			}
+		}
+		for _, host := range []string{strings.Repeat("a", 41), strings.Repeat("ab.", 14) + "x", "xn--80ak6aa92e", "a.xn--b"} {
+			if got, o := risk("https://" + host + ".wikipedia.org/"); got != "medium" || o != Ask {
+				t.Errorf("%s: %s, %v", host, got, o)
+			}
+		}
+	}
+	p := policyIn(t, "supervised", func(c *config.Config) { c.Security.AllowedDomains = []string{"*.wikipedia.org"} })
+	for _, url := range []string{"https://en.wikipedia.org/wiki/Landlock", "https://commons.m.wikipedia.org/w/index.php?title=Special:Search&search=privilege+separation+in+unix&ns0=1"} {
+		if v := p.Decide(Call{Tool: "http", Args: record.Raw(`{"url":"` + url + `"}`)}); v.Outcome != Allow {
+			t.Errorf("%s: %+v", url, v)
+		}
+	}
+}
+
 func TestHTTP(t *testing.T) {
 	p := policyIn(t, "supervised", func(c *config.Config) { c.Security.AllowedDomains = []string{"example.com", "*.wikipedia.org"} })
 	for url, rule := range map[string]string{

@@ -31,10 +31,28 @@ func (p *Policy) http(a httpArgs) finding {
 	}
 	for _, d := range p.domains {
 		if suffix, wild := strings.CutPrefix(d, "*."); host == d || wild && strings.HasSuffix(host, "."+suffix) {
-			return low("http.domain", "reads from the allowed domain %s", d)
+			return p.tells(*a.URL, host, d, strings.TrimSuffix(strings.TrimSuffix(host, suffix), "."))
 		}
 	}
 	return blocked("http.domain", "%s is not among the allowed domains", host)
+}
+
+// maxChosenHost is how long the part of a host's name may be that the caller chooses, below an allowed domain with *: names are
+// read by name servers, too.
+const maxChosenHost = 40
+
+// tells judges what a request says to the server that it reads from: its address is a message, too.
+func (p *Policy) tells(raw, host, domain, chosen string) finding {
+	if !strings.HasPrefix(domain, "*.") {
+		chosen = ""
+	}
+	if len(chosen) > maxChosenHost || strings.Contains("."+chosen, ".xn--") {
+		return medium("http.tells", "reads from the allowed domain %s, of a host whose name could carry data", domain)
+	}
+	if told := len(raw) - len("http://") - len(host) + len(chosen); told > max(p.urlBytes, len("s/")) {
+		return medium("http.tells", "sends %d bytes to the allowed domain %s in the address, of which %d go unasked", told, domain, p.urlBytes)
+	}
+	return low("http.domain", "reads from the allowed domain %s", domain)
 }
 
 // hostOf returns the host of an address that can be judged.

@@ -21,7 +21,7 @@ var good = map[string][]string{
 	"clawsh onboard":             {"--kind", "mock", "--autonomy", "supervised"},
 	"clawsh config validate":     {},
 	"clawsh config show":         {},
-	"clawsh estop":               {"--clear"},
+	"clawsh estop":               {"--clear", "--yes"},
 	"clawsh tool run":            {"time", "--json", "{}"},
 	"clawsh tool list":           {},
 	"clawsh tool show":           {"time"},

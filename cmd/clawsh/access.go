@@ -6,6 +6,7 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/confine"
+	"clawsh/lib/terminal"
 )
 
 // access is the row of commands that start stages, which inherit what is given up. So only that is given up which none of
@@ -25,5 +26,5 @@ func stopping(_ *command.Call, cfg *config.Config) confine.Access {
 	if cfg == nil {
 		return confine.Access{Stages: true} // the stop must work with a broken configuration, too
 	}
-	return confine.Access{Names: []string{cfg.Home}, Write: []string{cfg.Home}}
+	return confine.Access{Names: []string{cfg.Home}, Write: []string{cfg.Home}, Terminal: terminal.Device()}
 }

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"clawsh/lib/command"
+	"clawsh/lib/config"
 	"clawsh/lib/durable"
 	"clawsh/lib/envelope"
 	"clawsh/lib/record"
+	"clawsh/lib/terminal"
 )
 
 type estopResult struct {
@@ -31,20 +33,24 @@ func (e estopResult) WriteText(w io.Writer) error {
 }
 
 func estop() command.Command {
-	clear := false
+	clear, yes := false, false
 	return command.Command{Name: "estop", Access: stopping, Summary: "emergency stop: end running tools and let none start",
-		Long:    "Creates the file ESTOP in clawsh's home. While it exists, or cannot be examined, no tool runs in any process.",
+		Long: `Creates the file ESTOP in clawsh's home. While it exists, or cannot be examined, no tool runs in any process.
+--clear asks on the terminal before it removes it; where there is none, only with --yes. Both are noted in estop.jsonl.`,
 		Example: "clawsh estop\nclawsh estop --clear",
-		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&clear, "clear", false, "end the emergency stop") },
-		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+		Flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&clear, "clear", false, "end the emergency stop")
+			f.BoolVarP(&yes, "yes", "y", false, "with --clear: do not ask")
+		},
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			p, err := c.Paths()
 			if err != nil {
 				return nil, err
 			}
 			path := p.Home + "/ESTOP"
 			if clear {
-				if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-					return nil, fmt.Errorf("end the emergency stop: %w", err)
+				if err := clearEstop(ctx, p.Home, path, yes); err != nil {
+					return nil, err
 				}
 				return estopResult{false, path}, nil
 			}
@@ -56,6 +62,59 @@ func estop() command.Command {
 				return nil, fmt.Errorf("emergency stop: %w", err)
 			}
 			c.Event(command.EventEstopTriggered, "path", path)
+			if err := noteEstop(p.Home, true, "command"); err != nil { // it is pulled all the same
+				c.Log.Warn("emergency stop not noted", "event", "estop_not_noted", "error", err.Error())
+			}
 			return estopResult{true, path}, nil
 		}}
+}
+
+// estopNote is a line of estop.jsonl.
+type estopNote struct {
+	V       int         `json:"v"`
+	Kind    record.Kind `json:"kind"`
+	TS      string      `json:"ts"`
+	Engaged bool        `json:"engaged"`
+	By      string      `json:"by"` // command, terminal: a person who was asked, or flag: --yes
+}
+
+func noteEstop(home string, engaged bool, by string) error {
+	log, err := durable.OpenLog(config.EstopLogPath(home), 0o600)
+	if err != nil {
+		return err
+	}
+	line, err := record.Encode(estopNote{record.Version, "estop", record.Now(), engaged, by})
+	if err == nil {
+		err = log.Append(line, true)
+	}
+	return errors.Join(err, log.Close())
+}
+
+// clearEstop ends the emergency stop, once somebody has said so and it is noted: without a trace it stays.
+func clearEstop(ctx context.Context, home, path string, yes bool) error {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	by := "flag"
+	if !yes {
+		by = "terminal"
+		said, err := terminal.Confirm(ctx, "End the emergency stop, so that tools may run again? [y/N] ")
+		if errors.Is(err, terminal.ErrNoTerminal) {
+			return envelope.Errorf(envelope.ExitDenied, "denied", "the emergency stop stays: there is no terminal to ask on").
+				WithHint("clawsh estop --clear --yes ends it without a question")
+		}
+		if err != nil {
+			return fmt.Errorf("end the emergency stop: %w", err)
+		}
+		if !said {
+			return envelope.Errorf(envelope.ExitError, "denied", "the emergency stop stays: you did not say yes")
+		}
+	}
+	if err := noteEstop(home, false, by); err != nil {
+		return fmt.Errorf("the emergency stop stays, since its end could not be noted: %w", err)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("end the emergency stop: %w", err)
+	}
+	return nil
 }

@@ -60,6 +60,7 @@ var entries = []entry{
 	{name: "audit.jsonl", forbidden: notWritable},
 	{name: "permits.used", forbidden: notWritable},
 	{name: "under-way.lock", forbidden: notWritable},
+	{name: "estop.jsonl", forbidden: notWritable},
 	{name: "history", forbidden: notWritable},
 	{name: "results", dir: true, forbidden: notWritable},
 	{name: "cache", dir: true, forbidden: notWritable},

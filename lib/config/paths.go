@@ -165,6 +165,9 @@ func Estop(home string) (engaged bool, why string) {
 	return true, fmt.Sprintf("%s cannot be examined: %v", path, err)
 }
 
+// EstopLogPath is where it is noted when the emergency stop was pulled and ended.
+func EstopLogPath(home string) string { return filepath.Join(home, "estop.jsonl") }
+
 // TurnsDir is where the locks lie by which a conversation has one turn at a time.
 func (c *Config) TurnsDir() string { return filepath.Join(c.Home, "turns") }
 

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"clawsh/lib/seccomp"
+	"clawsh/test/need"
 )
 
 // Kernels that are newer than the table have more calls than these.
@@ -231,7 +232,7 @@ func numbers(t *testing.T, arch string) map[string]uintptr {
 // What ordinary programs were seen to call is allowed, but for what is refused with a reason.
 func TestRecordedCallsAreAllowed(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("recorded on amd64")
+		need.Skip(t, need.AMD64, "the calls were recorded there")
 	}
 	f, err := os.Open("../../testdata/calls/recorded.tsv")
 	if err != nil {

@@ -26,6 +26,7 @@ const (
 	Seccomp    = "seccomp"    // filters for this processor
 	Terminal   = "terminal"   // pseudo-terminals
 	Full       = "full"       // /dev/full
+	AMD64      = "amd64"      // a processor of that kind
 )
 
 // programs are what tests look for on PATH.
@@ -34,7 +35,7 @@ var programs = []string{"bash", "bwrap", "cargo", "direnv", "gawk", "gcc", "git"
 
 // Known tells whether tests can be skipped for want of the thing: a name that nobody knows would demand nothing.
 func Known(thing string) bool {
-	things := []string{Sandbox, Native, Landlock, Bubblewrap, RootTasks, Namespaces, Confined, Seccomp, Terminal, Full}
+	things := []string{Sandbox, Native, Landlock, Bubblewrap, RootTasks, Namespaces, Confined, Seccomp, Terminal, Full, AMD64}
 	return slices.Contains(things, thing) || slices.Contains(programs, thing)
 }
 

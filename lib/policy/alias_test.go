@@ -13,7 +13,7 @@ func TestForbiddenUnderAnotherName(t *testing.T) {
 	p := policyIn(t, "full", func(c *config.Config) { c.Security.AllowedCommands = append(c.Security.AllowedCommands, "env", "sh") })
 	rm, err := os.ReadFile("/bin/rm")
 	if err != nil {
-		t.Skip("there is no /bin/rm")
+		t.Fatal(err)
 	}
 	for link, to := range map[string]string{"x": "/bin/rm", "y": "x", "sub/z": "../y", "list": "/bin/ls", "d": "/bin"} {
 		if err := os.Symlink(to, p.root+"/"+link); err != nil {

@@ -29,45 +29,12 @@ type state struct {
 	vars map[string]value
 
 	named bool     // its input is a list of names of the workspace
+	found *found   // which names, if they are not judged yet
 	moved []string // where it is if the last command, a cd, has succeeded
 }
 
 func (s *state) clone() *state {
-	return &state{dirs: slices.Clone(s.dirs), lost: s.lost, vars: maps.Clone(s.vars), named: s.named}
-}
-
-// maxPipe is how many parts of a pipe a list of names is followed through.
-const maxPipe = 16
-
-// listsNames tells whether a part of a pipe writes names of files below the directory: find, grep -l or git ls-files, and
-// what only chooses among their lines. Links are not looked for.
-func listsNames(st *syntax.Stmt, most int) bool {
-	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe && most > 0 {
-		call, ok := b.Y.Cmd.(*syntax.CallExpr)
-		if !ok {
-			return false
-		}
-		return slices.Contains([]string{"sort", "uniq", "head", "tail", "grep"}, wordsOf(call).name()) && listsNames(b.X, most-1)
-	}
-	call, ok := st.Cmd.(*syntax.CallExpr)
-	if !ok || len(st.Redirs) > 0 && st.Redirs[0].Op == syntax.RdrIn {
-		return false
-	}
-	words := wordsOf(call).words
-	switch {
-	case len(words) == 0:
-	case words[0] == "find":
-		return !slices.ContainsFunc(words, func(w string) bool {
-			return w == "l" || w == "-lname" || w == "-xtype" || strings.Contains(w, "printf")
-		})
-	case words[0] == "grep":
-		return slices.ContainsFunc(words[1:], func(w string) bool {
-			return w == "--files-with-matches" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, "lL")
-		})
-	case words[0] == "git":
-		return len(words) > 1 && words[1] == "ls-files"
-	}
-	return false
+	return &state{dirs: slices.Clone(s.dirs), lost: s.lost, vars: maps.Clone(s.vars), named: s.named, found: s.found}
 }
 
 // maxDirs is how many possible directories are followed.
@@ -272,7 +239,8 @@ func (j *judge) binary(c *syntax.BinaryCmd, s *state) finding {
 		return f
 	case syntax.Pipe, syntax.PipeAll:
 		fed := j.fork(s)
-		fed.named = listsNames(c.X, maxPipe)
+		fed.found = j.lists(c.X, s, maxPipe)
+		fed.named = fed.found != nil
 		f := stricter(j.stmt(c.X, j.fork(s)), j.stmt(c.Y, fed))
 		if j.readsScript(c.Y) {
 			f = stricter(f, opaque("it gives an interpreter a script through a pipe"))

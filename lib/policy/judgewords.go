@@ -156,7 +156,7 @@ func (j *judge) listed(path string, refused *finding) ([]fs.DirEntry, error) {
 		return nil, fs.ErrNotExist
 	}
 	entries, err := j.p.names(path)
-	if !j.lookAt(path, 1) || !j.spend(4*len(entries)) {
+	if !j.lookAt(path, 1) || !j.spend(len(entries)) {
 		return nil, errManyNames
 	}
 	return entries, err

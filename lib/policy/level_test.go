@@ -57,8 +57,8 @@ func TestHarmless(t *testing.T) {
 	for text, want := range map[string]int{
 		"ls -la": 0, "cat a.txt | grep x | wc -l": 0, "find . -name x -O3": 2, "find -O3 . -name x": 0, "sort -S 1M a.txt": 0, "sort -o - a.txt": 1, "sort -o x a.txt": 1,
 		"sort --out=x a.txt": 1, "uniq a.txt": 0, "uniq a.txt x": 1, "uniq a.txt -": 1, "sed -n p a.txt": 0, "sed -i p a.txt": 1, "sed -i.bak p a.txt": 1, "sed 'w x' a.txt": 2,
-		"awk 1 a.txt": 0, "awk '{print > \"x\"}' a.txt": 2, "tee x": 1, "tee": 1, "touch x": 1, "mkdir x": 1, "cp a.txt x": 1, "xargs echo": 1, "find . -exec cat {} +": 1,
-		"find . -delete": 2, "find . -type f -exec cat {} +": 0, "find . -exec cat {} + -type f": 1, "find . -type f -o -name x -exec cat {} +": 1, "find . ! -type f -exec cat {} +": 1,
+		"awk 1 a.txt": 0, "awk '{print > \"x\"}' a.txt": 2, "tee x": 1, "tee": 1, "touch x": 1, "mkdir x": 1, "cp a.txt x": 1, "xargs echo": 1, "find . -exec cat {} +": 3,
+		"find . -delete": 2, "find . -type f -exec cat {} +": 0, "find . -exec cat {} + -type f": 3, "find . -type f -o -name x -exec cat {} +": 2, "find . ! -type f -exec cat {} +": 2,
 		"find . -type f -exec touch {} +": 2, "find . -type f -exec sort {} +": 2, "find . -name -type f -exec cat {} +": 2, "cat a.txt | gzip": 0, "gzip a.txt": 2, "gzip -t a.txt": 0, "cat < a.txt": 0, "cat <<< x": 0, "cat <<E\nx\nE": 0, "echo x > x": 1, "echo x >> x": 1, "echo x &> x": 1, "echo x > /dev/null": 0, "echo x > $((1))": 1,
 		"cat $((1))": 1, "echo $(ls > x)": 1, "echo `touch x`": 1, "[[ -e a.txt ]]": 0, "for f in *; do echo $f; done": 0, "for f in a*.txt; do touch $f; done": 1, "git status": 0,
 		"git diff": 0, "git help log": 2, "timeout 5 git status": 2, "nice git log": 2, "git branch x": 2, "git -c a=b log": 2, "ls -L sub/deep": 0, "ls -L": 2,

@@ -15,6 +15,7 @@
 //	path.forbidden      below a forbidden path, clawsh's home or one of its files           blocked
 //	path.layout         not in data/ or output/ of a staged workspace, to be written        blocked
 //	path.protected      git's hooks and settings, to be written                             blocked
+//	path.found          a name that is found while it runs, and may lead elsewhere         high
 //	path.invalid        no path that can be judged                                          blocked
 //	http.domain         an allowed domain: low; any other                                   blocked
 //	http.tells          an allowed domain, and an address that tells its server much        medium
@@ -99,7 +100,7 @@ type Resolver interface {
 type OS struct{}
 
 // maxNames is how many names of a directory are looked at before a script runs.
-const maxNames = 4096
+const maxNames = 16384
 
 var errManyNames = errors.New("it holds more names than are looked at")
 

@@ -157,7 +157,7 @@ func envRunner(j *judge, argv []value, s *state, depth int) finding {
 func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 	j.note("xargs")
 	rest := argv[1:]
-	replace := ""
+	replace, apart := "", " \t\n\"'\\"
 	for len(rest) > 0 {
 		if !rest[0].known {
 			return opaque("xargs is given a word that is known only when it runs")
@@ -167,7 +167,13 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 		case w == "--":
 			rest = rest[1:]
 		case w == "-0" || w == "-r" || w == "-t" || w == "-x" || w == "--null" || w == "--no-run-if-empty" || w == "-0r" || w == "-r0":
+			if w == "--null" || strings.Contains(w, "0") {
+				apart = ""
+			}
 			rest = rest[1:]
+			continue
+		case w == "-d" && len(rest) > 1 && (rest[1].text == "\n" || rest[1].text == `\n`):
+			apart, rest = "\n", rest[2:]
 			continue
 		case w == "-n" || w == "-P" || w == "-L" || w == "-d":
 			rest = rest[min(2, len(rest)):]
@@ -187,11 +193,19 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 		return medium("command.allowlist", "runs xargs, which prints words")
 	}
 	f := stricter(j.withAnyWords(rest, s, depth, replace), medium("command.allowlist", "runs a program with words that it is told"))
-	if !s.named && f.rank() < 2 && !slices.Contains([]string{"echo", "printf", "basename", "dirname"}, rest[0].text) {
+	if s.found != nil && f.rank() < 2 && !slices.Contains(printers, rest[0].text) {
+		if f = stricter(f, j.links(*s.found, s)); apart != "" || !s.found.zero {
+			f = stricter(f, j.lines(*s.found, apart, s))
+		}
+	}
+	if !s.named && f.rank() < 2 && !slices.Contains(printers, rest[0].text) {
 		return high("command.words", "xargs gets words from something that is no list of the workspace's files")
 	}
 	return f
 }
+
+// printers do nothing with their words but print them.
+var printers = []string{"echo", "printf", "basename", "dirname"}
 
 // withAnyWords judges a command that gets words which nobody knows yet: names from a list.
 func (j *judge) withAnyWords(argv []value, s *state, depth int, replace string) finding {

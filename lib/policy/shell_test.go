@@ -20,7 +20,7 @@ func TestShell(t *testing.T) {
 			`echo 'rm -rf /'`, `echo "rm -rf /"`, `grep -e 'curl x | sh' a.txt`, `echo mkfs`, `echo shutdown now`, `cat inside/x`, `head -n5 a.txt`, `printf '%s' x`,
 			`echo a=b`, `grep --include=x.go -r x .`, "cat inside/../a.txt", "echo 'two\nlines'", "echo 'a\tb'", "cat a.txt/x", "head -n 5 a.txt", "echo " + strings.Repeat("x", 5000),
 			"echo '" + strings.Repeat("[1,2],", 80) + "'", "nice ls", "nice -n 5 cat a.txt", "echo -n -- x",
-			"git status", "command -v rm", "cd sub", "find . -name rm", "timeout 5 grep -r reboot .", "nohup grep shutdown log", "find . -exec grep rm {} +", "find . -exec ls {} +", "command ls",
+			"git status", "command -v rm", "cd sub", "find . -name rm", "timeout 5 grep -r reboot .", "nohup grep shutdown log", "find . -name '*.txt' -exec grep rm {} +", "find . -name '*.txt' -exec ls {} +", "command ls",
 			"ls > x", "ls 2>&1", "cat < a.txt", "echo $HOME", "echo $(ls)", "echo `ls`", "echo *", "echo ~", "echo {a,b}", "x=1", "if ls; then ls; fi", "for i in a; do ls; done", "(ls)", "{ ls; }",
 			"! ls", "echo $'\\x72m'", "[[ -e x ]]", "((1))", "ls |& cat", "echo a?", "echo [a]", "cat <<E\nx\nE", "echo =~x", "time ls", "ls 2>/dev/null", "ls > sub/x", "let x=1", "while ls; do ls; done",
 			"case x in x) ls;; esac", "find . -name x | xargs grep rm", "for f in *.txt; do wc -l \"$f\"; done", "x=a.txt; cat $x", "cd sub && cat ../a.txt", "cd sub; cat ../a.txt", "n=0; while ls; do n=$((n+1)); done",
@@ -119,7 +119,7 @@ func TestWhenItRuns(t *testing.T) {
 // destructive command behind any other is always seen; under supervision nothing but low risk runs unasked.
 func FuzzDecide(f *testing.F) {
 	for _, s := range []string{"ls -la", "cat a.txt | grep x", "echo 'a b'", "x=1; $x", "if ls; then ls; fi", "echo $(ls)", "ls # c", "cat <<E\nE", "for i in a b; do echo $i; done",
-		"a\\\nb", "env -a b c", "sh -c 'ls'", "ls > x", "find . -exec ls {} +", "bash <<< ls", "curl x", "cat ../x", "f() { f; }", "ls -fpasswd --a=b=c"} {
+		"a\\\nb", "env -a b c", "sh -c 'ls'", "ls > x", "find . -name '*.txt' -exec ls {} +", "bash <<< ls", "curl x", "cat ../x", "f() { f; }", "ls -fpasswd --a=b=c"} {
 		f.Add(s, "ls")
 		f.Add("ls", s)
 	}

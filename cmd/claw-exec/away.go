@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"clawsh/lib/command"
@@ -24,7 +22,8 @@ const answerGrace = 3 * time.Second
 
 // client is the filter's end of the broker.
 type client struct {
-	line *line
+	line   *line
+	config *config.Config
 
 	mu      sync.Mutex
 	next    int
@@ -52,7 +51,7 @@ func startBroker(c *command.Call, cfg *config.Config, homes string) (*client, er
 	if err != nil {
 		return nil, fmt.Errorf("start the broker: %w", err)
 	}
-	b := &client{line: l, waiting: map[int]chan answer{}}
+	b := &client{line: l, config: cfg, waiting: map[int]chan answer{}}
 	go b.read()
 	return b, nil
 }
@@ -137,36 +136,6 @@ func (b *client) away(ctx context.Context, name string, args record.Raw, env *to
 	return *r.Result, true
 }
 
-// launch runs a program in the sandbox.
-func (b *client) launch(ctx context.Context, l tool.Launch) (tool.Launched, error) {
-	s, err := openStreams(l)
-	if err != nil {
-		return tool.Launched{}, err
-	}
-	r, err := b.do(ctx, ask{Program: &sandbox.Program{Argv: l.Argv, Dir: l.Dir, Env: l.Env}, Adapt: sandbox.Adapt{Home: l.Home, Layout: l.Ask.Layout, ReadOnly: l.ReadOnly, Alone: l.Alone, Obeyed: l.Obeyed,
-		Limits: sandbox.Limits{MemoryBytes: value(l.Ask.MemoryBytes), Processes: value(l.Ask.Processes), CPUS: value(l.Ask.CPUSeconds)}}}, s.files[:]...)
-	s.finish()
-	if errors.Is(err, errLost) { // it was killed as well: it may not be said that it could not be run
-		return tool.Launched{Code: 128 + int(syscall.SIGKILL), Killed: err.Error()}, nil
-	}
-	if err != nil {
-		return tool.Launched{}, err
-	}
-	out := tool.Launched{Code: r.Exit.Code, Killed: r.Exit.Killed}
-	if r.Report != nil {
-		out.Engine, out.Confinement = r.Report.Engine, confinement(*r.Report)
-	}
-	switch {
-	case r.Refused:
-		return out, tool.NoSandboxError{Err: errors.New(r.Error)}
-	case r.Errno != 0:
-		return out, syscall.Errno(r.Errno)
-	case r.Error != "":
-		return out, errors.New(r.Error)
-	}
-	return out, nil
-}
-
 // value is what a limit is, 0 if it is not given.
 func value[T int | int64](v *T) T {
 	if v == nil {
@@ -184,86 +153,6 @@ func confinement(r sandbox.Report) *record.Confinement {
 		c.Missing = append(c.Missing, string(g))
 	}
 	return c
-}
-
-// streams are a program's standard files as descriptors that can be passed: what is none gets a pipe.
-type streams struct {
-	files [3]*os.File
-	ours  []*os.File     // ends that are closed when the program has them
-	copy  sync.WaitGroup // of output
-	stdin []*os.File     // our ends of input
-}
-
-func openStreams(l tool.Launch) (*streams, error) {
-	s := &streams{}
-	var err error
-	if s.files[0], err = s.input(l.Stdin); err == nil {
-		if s.files[1], err = s.output(l.Stdout); err == nil {
-			if s.files[2] = s.files[1]; l.Stderr != l.Stdout {
-				s.files[2], err = s.output(l.Stderr)
-			}
-		}
-	}
-	if err != nil {
-		s.finish()
-		return nil, fmt.Errorf("connect a program: %w", err)
-	}
-	return s, nil
-}
-
-func (s *streams) input(r io.Reader) (*os.File, error) {
-	if f, ok := r.(*os.File); ok {
-		return f, nil
-	}
-	if r == nil {
-		f, err := os.Open(os.DevNull)
-		s.ours = append(s.ours, f)
-		return f, err
-	}
-	theirs, ours, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	s.ours, s.stdin = append(s.ours, theirs), append(s.stdin, ours)
-	go func() {
-		io.Copy(ours, r)
-		ours.Close()
-	}()
-	return theirs, nil
-}
-
-func (s *streams) output(w io.Writer) (*os.File, error) {
-	if f, ok := w.(*os.File); ok {
-		return f, nil
-	}
-	if w == nil {
-		f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-		s.ours = append(s.ours, f)
-		return f, err
-	}
-	ours, theirs, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	s.ours = append(s.ours, theirs)
-	s.copy.Go(func() {
-		io.Copy(w, ours)
-		ours.Close()
-	})
-	return theirs, nil
-}
-
-// finish waits until all output has arrived. The program and all that it started have ended, so nobody holds a pipe.
-func (s *streams) finish() {
-	for _, f := range s.ours {
-		if f != nil {
-			f.Close()
-		}
-	}
-	for _, f := range s.stdin {
-		f.Close()
-	}
-	s.copy.Wait()
 }
 
 // real follows links as far as there is something.

@@ -111,7 +111,7 @@ func (b *brokerState) serve(ctx context.Context) error {
 
 func (b *brokerState) answer(ctx context.Context, a ask, files []*os.File) answer {
 	switch {
-	case a.Program != nil && len(files) == 3:
+	case a.Script && len(files) == 3:
 		return b.run(ctx, a, files)
 	case a.Tool == "http":
 		return b.fetch(ctx, a)
@@ -123,18 +123,16 @@ func (b *brokerState) answer(ctx context.Context, a ask, files []*os.File) answe
 	return answer{Error: "the broker was asked for something that it does not do"}
 }
 
-// run runs a program in the sandbox.
+// run has a script interpreted in the sandbox, by ourselves.
 func (b *brokerState) run(ctx context.Context, a ask, files []*os.File) answer {
-	if b.config.Security.Sandbox == sandbox.Off && a.Adapt.Alone {
-		return answer{Error: "there is no sandbox that keeps git from starting other programs", Refused: true}
-	}
 	if b.config.Security.Sandbox == sandbox.Off {
-		return b.runBare(ctx, a, files)
+		return b.runBare(ctx, files)
 	}
 	if b.sandboxErr != nil {
 		return answer{Error: b.sandboxErr.Error(), Refused: true}
 	}
-	exit, report, err := b.sandbox.Run(ctx, a.Adapt, *a.Program, sandbox.Streams{Stdin: files[0], Stdout: files[1], Stderr: files[2]})
+	a.Adapt.Self = true
+	exit, report, err := b.sandbox.Run(ctx, a.Adapt, sandbox.Program{Dir: real(b.config.WorkspaceDir)}, sandbox.Streams{Stdin: files[0], Stdout: files[1], Stderr: files[2]})
 	var none *sandbox.Unavailable
 	var no syscall.Errno
 	switch {
@@ -148,10 +146,11 @@ func (b *brokerState) run(ctx context.Context, a ask, files []*os.File) answer {
 	return answer{Exit: exit, Report: &report}
 }
 
-// runBare runs a program without a sandbox, which the configuration has asked for in so many words.
-func (b *brokerState) runBare(ctx context.Context, a ask, files []*os.File) answer {
+// runBare has a script interpreted without a sandbox, which the configuration has asked for in so many words.
+func (b *brokerState) runBare(ctx context.Context, files []*os.File) answer {
 	report := sandbox.Report{Engine: sandbox.Off, Guarantees: map[sandbox.Guarantee]string{}, Missing: sandbox.All}
-	code, err := process.RunTree(ctx, process.TreeSpec{Argv: a.Program.Argv, Dir: a.Program.Dir, Env: a.Program.Env,
+	p := sandbox.Interpreter(process.Self(), real(b.config.WorkspaceDir))
+	code, err := process.RunTree(ctx, process.TreeSpec{Argv: p.Argv, Dir: p.Dir, Env: p.Env,
 		Stdin: files[0], Stdout: files[1], Stderr: files[2]})
 	b.sweep()
 	var no syscall.Errno

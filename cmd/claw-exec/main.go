@@ -11,6 +11,7 @@ import (
 
 func main() {
 	sandbox.Enter(os.Args)
+	interpret(os.Args)
 	command.Main(command.App{
 		Name:    "claw-exec",
 		Summary: "run permitted tool calls: gated tool_call records in, tool_result records out",

@@ -15,16 +15,17 @@ import (
 	"clawsh/lib/tool"
 )
 
-// ask is what the filter asks the broker for: that a program is run in the sandbox, that a tool is run that needs what the
-// filter may not do itself, or that what was asked before is given up. With a program come its three standard files.
+// ask is what the filter asks the broker for: that a script is interpreted in the sandbox, that a tool is run that needs what
+// the filter may not do itself, or that what was asked before is given up. With a script come the interpreter's standard files:
+// what it is told, the output of all that it runs, and what it says.
 type ask struct {
-	ID             int              `json:"id"`
-	Cancel         bool             `json:"cancel,omitzero"`
-	Program        *sandbox.Program `json:"program,omitzero"`
-	Adapt          sandbox.Adapt    `json:"adapt,omitzero"`
-	Tool           string           `json:"tool,omitzero"`
-	Args           record.Raw       `json:"args,omitzero"`
-	ConversationID string           `json:"conversation_id,omitzero"`
+	ID             int           `json:"id"`
+	Cancel         bool          `json:"cancel,omitzero"`
+	Script         bool          `json:"script,omitzero"`
+	Adapt          sandbox.Adapt `json:"adapt,omitzero"`
+	Tool           string        `json:"tool,omitzero"`
+	Args           record.Raw    `json:"args,omitzero"`
+	ConversationID string        `json:"conversation_id,omitzero"`
 }
 
 // answer is what became of it.

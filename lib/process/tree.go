@@ -20,6 +20,9 @@ type TreeSpec struct {
 	Env            []string  // all of it; nil is empty, never ours
 	Stdin          io.Reader // nil is /dev/null
 	Stdout, Stderr io.Writer // nil throws output away
+
+	Start func(*exec.Cmd) error // starts it, as Launch does; nil is Launch
+	Ended func()                // is called when it has ended, before its output is awaited
 }
 
 // errNoProgram means that a TreeSpec names nothing to run.
@@ -46,10 +49,14 @@ func RunTree(ctx context.Context, spec TreeSpec) (int, error) {
 	if cmd.Env == nil {
 		cmd.Env = []string{}
 	}
-	if err := Launch(cmd); err != nil {
+	start := spec.Start
+	if start == nil {
+		start = Launch
+	}
+	if err := start(cmd); err != nil {
 		return -1, err
 	}
-	killed, err := wait(ctx, cmd)
+	killed, err := wait(ctx, cmd, spec.Ended)
 	var exit *exec.ExitError
 	switch {
 	case killed:
@@ -75,7 +82,7 @@ func StartHelper(argv, env []string, conn *os.File) error {
 }
 
 // wait waits for the end of the program or of ctx, and leaves nothing of its group. killed tells that it was ctx's.
-func wait(ctx context.Context, cmd *exec.Cmd) (killed bool, err error) {
+func wait(ctx context.Context, cmd *exec.Cmd, ended func()) (killed bool, err error) {
 	pid, done := cmd.Process.Pid, make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		killTree(pid)
@@ -86,6 +93,9 @@ func wait(ctx context.Context, cmd *exec.Cmd) (killed bool, err error) {
 			<-done
 		}
 		killGroup(pid)
+		if ended != nil {
+			ended()
+		}
 	})
 	return killed, err
 }

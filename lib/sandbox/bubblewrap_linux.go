@@ -26,27 +26,30 @@ func (bubblewrap) report() Report {
 	return r
 }
 
-// insidePath is where claw-exec is seen in the view.
-const insidePath = "/run/claw-exec"
-
 func (bubblewrap) run(ctx context.Context, place Place, limits Limits, p Program, s Streams) (Exit, error) {
 	bwrap, err := findHelper("bwrap")
 	if err != nil {
 		return Exit{}, setupError{err}
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return Exit{}, setupError{err}
+	own := place.Self != ""
+	if !own { // the inner stage is
+		if place.Self, err = os.Executable(); err != nil {
+			return Exit{}, setupError{err}
+		}
 	}
 	h, v, err := holdView(place, limits)
 	if err != nil {
 		return Exit{}, setupError{err}
 	}
 	defer h.release()
-	o := &order{Program: p, Limits: limits, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), MinABI: 3, Alone: place.Alone}
+	program := p
+	if own {
+		program = interpreter(insidePath, StageShell, p)
+	}
+	o := &order{Program: program, Limits: limits, Own: own, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), MinABI: 3, Alone: place.Alone}
 	l := newLaunch(stageInner, o, s, limits)
 	cmd := exec.Command(bwrap)
-	cmd.Args = bwrapArgs(append(v, mount{Kind: mountRead, Source: self, Target: insidePath, IsFile: true}))
+	cmd.Args = bwrapArgs(v)
 	cmd.Env, cmd.Dir = []string{}, "/" // its first process would show the environment that it was started with
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = l.cmd.Stdin, l.cmd.Stdout, l.cmd.Stderr, l.cmd.WaitDelay
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}

@@ -46,7 +46,7 @@ const stopTime = 10 * time.Second
 
 func (container) run(ctx context.Context, place Place, limits Limits, p Program, s Streams) (Exit, error) {
 	if place.Alone {
-		return Exit{}, setupError{errAlone}
+		return Exit{}, setupError{ErrAlone}
 	}
 	runtime := place.Runtime
 	if runtime == "" {
@@ -57,6 +57,9 @@ func (container) run(ctx context.Context, place Place, limits Limits, p Program,
 		return Exit{}, setupError{err}
 	}
 	name := "clawsh-" + strings.ToLower(rand.Text())
+	if place.Self != "" {
+		p = interpreter(insidePath, StageShell, p)
+	}
 	args, err := containerArgs(name, place, limits, p, os.Getuid(), os.Getgid())
 	if err != nil {
 		return Exit{}, setupError{err}
@@ -120,6 +123,10 @@ func containerArgs(name string, place Place, limits Limits, p Program, uid, gid 
 	if err != nil {
 		return nil, err
 	}
+	if place.Self != "" {
+		limits.MemoryBytes, limits.OpenFiles = limits.MemoryBytes+interpreterOverhead, max(limits.OpenFiles, InterpreterFiles)
+		limits.Processes += interpreterThreads
+	}
 	memory := strconv.FormatInt(limits.MemoryBytes, 10)
 	args := []string{"run", "--rm", "--interactive", "--init", "--pull", "never", "--name", name, "--network", "none", "--read-only", "--cap-drop", "ALL",
 		"--security-opt", "no-new-privileges", "--pids-limit", strconv.Itoa(limits.Processes), "--memory", memory, "--memory-swap", memory,
@@ -127,7 +134,7 @@ func containerArgs(name string, place Place, limits Limits, p Program, uid, gid 
 		"--ulimit", "fsize=" + strconv.FormatInt(limits.FileBytes, 10), "--ulimit", "core=0", "--ipc", "private", "--hostname", "sandbox",
 		"--user", strconv.Itoa(uid) + ":" + strconv.Itoa(gid), "--tmpfs", "/tmp:rw,nosuid,nodev,size=" + strconv.FormatInt(limits.TmpBytes, 10)}
 	for _, m := range v {
-		own := inside(m.Target, place.Workspace) || slices.ContainsFunc(place.Roots, func(r string) bool { return inside(m.Target, r) }) || place.Home != "" && m.Source == place.Home || place.Cache != "" && m.Source == place.Cache
+		own := inside(m.Target, place.Workspace) || slices.ContainsFunc(place.Roots, func(r string) bool { return inside(m.Target, r) }) || place.Home != "" && m.Source == place.Home || place.Cache != "" && m.Source == place.Cache || place.Self != "" && m.Target == insidePath
 		if strings.ContainsAny(m.Source+m.Target, ",\n\"") {
 			return nil, fmt.Errorf("%q: the container engine's command takes no path with a comma, a quote or a new line", m.Target)
 		}

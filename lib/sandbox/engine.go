@@ -71,6 +71,7 @@ type Adapt struct {
 	// Obeyed are files that other programs obey, and that the call may write all the same.
 	Obeyed []string `json:"obeyed,omitzero"`
 	Limits Limits   `json:"limits,omitzero"` // zero: the sandbox's own
+	Self   bool     `json:"self,omitzero"`   // the program is our own, as an interpreter that starts others
 }
 
 // narrow applies what a call asks for.
@@ -110,10 +111,17 @@ func (s *Sandbox) Run(ctx context.Context, a Adapt, p Program, io Streams) (Exit
 	if err := ctx.Err(); err != nil {
 		return Exit{}, Report{}, context.Cause(ctx)
 	}
+	place, limits := s.narrow(a)
+	if a.Self {
+		self, err := os.Executable()
+		if err != nil {
+			return Exit{}, Report{}, &Unavailable{Mode: s.mode, Reasons: []string{err.Error()}}
+		}
+		place.Self, p.Argv = self, []string{self}
+	}
 	if len(p.Argv) == 0 || !strings.HasPrefix(p.Argv[0], "/") {
 		return Exit{}, Report{}, errors.New("run a program: want its absolute path")
 	}
-	place, limits := s.narrow(a)
 	if err := errors.Join(place.Check(), limits.Check()); err != nil {
 		return Exit{}, Report{}, &Unavailable{Mode: s.mode, Reasons: []string{err.Error()}}
 	}

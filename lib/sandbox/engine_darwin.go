@@ -33,11 +33,14 @@ const limitScript = `ulimit -c 0 && ulimit -n "$1" && ulimit -t "$2" && ulimit -
 
 func (seatbelt) run(ctx context.Context, place Place, limits Limits, p Program, s Streams) (Exit, error) {
 	if place.Alone {
-		return Exit{}, setupError{errAlone}
+		return Exit{}, setupError{ErrAlone}
 	}
 	v, err := seatbeltView(place)
 	if err != nil {
 		return Exit{}, setupError{err}
+	}
+	if place.Self != "" {
+		v, p = append(v, mount{Kind: mountRead, Target: place.Self, IsFile: true}), interpreter(place.Self, StageShared, p)
 	}
 	profile, err := seatbeltProfile(v)
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 // Words by which claw-exec starts itself again as a part of a sandbox. They are no interface: what they do is told by
 // descriptors that only we pass.
 const (
-	confineWord = "confine"
 	stageInit   = "--stage=init"   // the first process of new namespaces: builds the view, starts the program, collects orphans
 	stageInner  = "--stage=inner"  // inside a view that is there already: takes the rest away and becomes the program
 	stageKeeper = "--stage=keeper" // without namespaces: starts the inner stage and ends what is left of it

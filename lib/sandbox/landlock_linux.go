@@ -37,7 +37,10 @@ func (landlocked) run(ctx context.Context, place Place, limits Limits, p Program
 	if err != nil {
 		return Exit{}, setupError{err}
 	}
-	o := &order{Program: p, Limits: limits, Rotate: rotation(), MinABI: 3, Exact: true, Alone: place.Alone}
+	if place.Self != "" {
+		p = interpreter(place.Self, StageShared, p)
+	}
+	o := &order{Program: p, Limits: limits, Own: place.Self != "", Rotate: rotation(), MinABI: 3, Exact: true, Alone: place.Alone}
 	for _, m := range v {
 		switch m.Kind {
 		case mountRead:

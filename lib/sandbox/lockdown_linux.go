@@ -47,7 +47,10 @@ func setLimits(o *order) error {
 	if err := o.Limits.Check(); err != nil {
 		return err
 	}
-	tasks := o.Limits.Processes
+	tasks, data, files := o.Limits.Processes, o.Limits.MemoryBytes, o.Limits.OpenFiles
+	if o.Own {
+		tasks, data, files = tasks+interpreterThreads, max(data, InterpreterMemory), max(files, InterpreterFiles)
+	}
 	if o.Exact {
 		tasks += userTasks()
 	} else {
@@ -59,9 +62,9 @@ func setLimits(o *order) error {
 		value    uint64
 	}{
 		{"core", unix.RLIMIT_CORE, 0},
-		{"data", unix.RLIMIT_DATA, uint64(o.Limits.MemoryBytes)},
+		{"data", unix.RLIMIT_DATA, uint64(data)},
 		{"file size", unix.RLIMIT_FSIZE, uint64(o.Limits.FileBytes)},
-		{"open files", unix.RLIMIT_NOFILE, uint64(o.Limits.OpenFiles)},
+		{"open files", unix.RLIMIT_NOFILE, uint64(files)},
 		{"cpu", unix.RLIMIT_CPU, uint64(o.Limits.CPUS)},
 		{"message queues", unix.RLIMIT_MSGQUEUE, 0},
 		{"locked memory", unix.RLIMIT_MEMLOCK, 1 << 20},

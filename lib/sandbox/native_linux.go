@@ -62,12 +62,18 @@ func (native) run(ctx context.Context, place Place, limits Limits, p Program, s 
 		return Exit{}, setupError{err}
 	}
 	defer h.release()
-	o := &order{Program: p, Limits: limits, View: v, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), Scratch: scratchDir()}
+	if place.Self != "" {
+		p = interpreter(insidePath, StageShell, p)
+	}
+	o := &order{Program: p, Limits: limits, Own: place.Self != "", View: v, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), Scratch: scratchDir()}
 	if place.Alone {
 		o.Alone, o.MinABI = true, confine.MinLandlock
 	}
 	if _, per := kernelRelease(6, 14); per {
 		o.PidMax = reservedPids + limits.Processes + ownThreads + 8
+		if o.Own {
+			o.PidMax += interpreterThreads
+		}
 	}
 	return startNative(ctx, o, limits, s)
 }

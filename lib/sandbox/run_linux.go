@@ -54,6 +54,9 @@ func newLaunch(stage string, o *order, s Streams, limits Limits) *launch {
 	cmd.Dir = "/"
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Stdin, s.Stdout, s.Stderr
 	cmd.WaitDelay = killGrace
+	if o.Own {
+		limits.MemoryBytes += interpreterOverhead
+	}
 	return &launch{cmd: cmd, order: o, stage: stage, limits: limits}
 }
 

@@ -105,6 +105,7 @@ type Place struct {
 	Hidden    []string `json:"hidden,omitzero"`     // covered where they lie within the others
 	Refuse    []string `json:"refuse,omitzero"`     // what no workspace may be or contain
 	Obeyed    []string `json:"obeyed,omitzero"`     // files that other programs obey, and that may be written
+	Self      string   `json:"self,omitzero"`       // our own program, which is run as an interpreter
 	Image     string   `json:"image,omitzero"`      // for the container engine
 	Runtime   string   `json:"runtime,omitzero"`    // the container engine's command
 }
@@ -210,8 +211,8 @@ type setupError struct{ err error }
 func (e setupError) Error() string { return e.err.Error() }
 func (e setupError) Unwrap() error { return e.err }
 
-// errAlone: an engine cannot keep a program from starting others.
-var errAlone = errors.New("it cannot keep a program from starting others")
+// ErrAlone means that a program cannot be kept from starting others.
+var ErrAlone = errors.New("it cannot keep a program from starting others")
 
 // killGrace is how long the sandbox's end is awaited after it was told.
 const killGrace = 2 * time.Second

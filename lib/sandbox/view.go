@@ -96,6 +96,9 @@ func view(p Place, l Limits) ([]mount, error) {
 	if info, err := os.Lstat(p.Cache); p.Cache != "" && !p.ReadOnly && err == nil && info.IsDir() {
 		m = append(m, mount{Kind: mountWrite, Source: p.Cache, Target: cmp.Or(p.CacheSeen, p.Cache)})
 	}
+	if p.Self != "" {
+		m = append(m, mount{Kind: mountRead, Source: p.Self, Target: insidePath, IsFile: true})
+	}
 	hide := covers(m, p.Hidden)
 	m = append(m, hide...)
 	return sorted(append(m, ways(writableRoots(p, m), hide)...)), nil

@@ -5,28 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/interp"
-	"mvdan.cc/sh/v3/syntax"
-
 	"clawsh/lib/config"
-	"clawsh/lib/process"
 	"clawsh/lib/record"
-)
-
-// Bounds of what the interpreter may do in this process. Programs that it starts are not bound by them.
-const (
-	maxCalls  = 50_000 // simple commands in all
-	maxFrames = 4_000  // of the Go stack: some 500 nested calls of functions
 )
 
 // shellTool runs a command in the workspace. It is parsed once, and run by the interpreter that belongs to the parser: what
@@ -91,185 +75,121 @@ func (shellTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 	if err := a.Sandbox.Check(); err != nil {
 		return failf("invalid arguments: %v", err)
 	}
-	file, err := parseCommand(a.Command)
+	j, err := newJob(ctx, env, a.Command, a.Sandbox)
 	if err != nil {
 		return failf("run command: %v", err)
 	}
-	s, err := newShell(ctx, env, a.Sandbox)
+	defer j.close()
+	return j.run()
+}
+
+// job is one call of the tool, outside of the sandbox: what the interpreter is told, and what becomes of it.
+type job struct {
+	ctx    context.Context
+	env    *Env
+	ask    config.SandboxAsk // what the call wants of the sandbox
+	script Script
+	home   *privateHome
+	out    *output
+}
+
+func newJob(ctx context.Context, env *Env, command string, ask *config.SandboxAsk) (*job, error) {
+	j := &job{ctx: ctx, env: env, out: newOutput(env.Config.Limits.MaxOutputBytes)}
+	if ask != nil {
+		j.ask = *ask
+	}
+	j.out.clean = env.Secrets.NewStream()
+	ws, err := openWorkspace(env)
 	if err != nil {
-		return failf("run command: %v", err)
-	}
-	defer s.close()
-	return s.run(file)
-}
-
-// shell is one running command.
-type shell struct {
-	env   *Env
-	ctx   context.Context
-	stop  context.CancelCauseFunc
-	ws    *workspace
-	home  *privateHome
-	vars  *environment
-	out   *output
-	null  *os.File
-	calls atomic.Int64
-
-	ask config.SandboxAsk // what the call wants of the sandbox
-
-	mu          sync.Mutex
-	roots       map[string]*workspace // read roots that were looked into
-	engine      string                // of the sandbox that its programs ran in
-	confinement *record.Confinement
-}
-
-func newShell(ctx context.Context, env *Env, ask *config.SandboxAsk) (s *shell, err error) {
-	if ask == nil {
-		ask = &config.SandboxAsk{}
-	}
-	s = &shell{env: env, ask: *ask, out: newOutput(env.Config.Limits.MaxOutputBytes)}
-	s.out.clean = env.Secrets.NewStream()
-	s.ctx, s.stop = context.WithCancelCause(ctx)
-	opened := s
-	defer func() {
-		if err != nil {
-			opened.close()
-		}
-	}()
-	if s.ws, err = openWorkspace(env); err != nil {
 		return nil, err
 	}
-	s.ask.Deterministic = s.ask.Deterministic || env.Config.Sandbox.Deterministic
-	s.ws.staged = s.ws.staged || s.ask.Layout == "staged"
-	if s.ws.staged {
+	defer ws.close()
+	deterministic := j.ask.Deterministic || env.Config.Sandbox.Deterministic
+	if ws.staged = ws.staged || j.ask.Layout == "staged"; ws.staged {
 		for _, name := range config.Stages() {
-			if err := s.ws.root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			if err := ws.root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 				return nil, fmt.Errorf("make %s/ of the staged workspace: %w", name, why(err))
 			}
 		}
 	}
-	if s.home, err = env.Scratch.take(); err != nil {
+	if j.home, err = env.Scratch.take(); err != nil {
 		return nil, err
 	}
-	// A nil stdin would do for programs, but crashes builtins that read.
-	if s.null, err = os.Open(os.DevNull); err != nil {
+	if _, err := j.home.open(); err != nil {
 		return nil, err
 	}
-	s.home.seen = s.home.dir
+	c, home := env.Config, j.home.dir
 	if env.HomeSeen != "" {
-		s.home.seen = env.HomeSeen
+		home = env.HomeSeen
 	}
-	s.vars = newEnvironment(env, s.ws, s.home.seen, s.ask.Deterministic)
-	return s, nil
+	vars := newEnvironment(env, ws, home, deterministic)
+	j.script = Script{Command: command, Workspace: env.workspaceDir(), ID: c.Workspace.ID, Home: home, Own: c.Home,
+		Staged: ws.staged, ReadOnly: env.ReadOnly, Environ: vars.list, Path: vars.path,
+		Forbidden: c.Security.ForbiddenPaths, Secrets: c.Secrets, Roots: c.Readable()}
+	return j, nil
 }
 
-func (s *shell) close() {
-	s.stop(context.Canceled)
-	if s.env.Exclusive {
-		process.KillDescendants(os.Getpid())
+func (j *job) close() { j.env.Scratch.give(j.home) }
+
+// run has the script interpreted in the sandbox; with no one to launch it there, here.
+func (j *job) run() Result {
+	if j.env.Launch == nil {
+		report := Interpret(j.ctx, j.script, Host{Guard: j.env.Guard, Output: j.out})
+		return j.result(Launched{Report: &report}, nil)
 	}
-	if s.ws != nil {
-		s.ws.close()
-	}
-	for _, w := range s.roots {
-		w.close()
-	}
-	if s.home != nil {
-		s.env.Scratch.give(s.home)
-	}
-	if s.null != nil {
-		s.null.Close()
-	}
+	return j.result(j.env.Launch(j.ctx, Launch{Script: j.script, Home: j.home.dir, Ask: j.ask, Obeyed: j.env.Obeyed,
+		Guard: j.env.Guard, Output: j.out}))
 }
 
-func (s *shell) run(file *syntax.File) (r Result) {
-	defer watchMemory(s.stop)()
-	defer func() {
-		if p := recover(); p != nil {
-			if s.env.Log != nil {
-				s.env.Log.Error("shell interpreter panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			}
-			r = s.result(fmt.Errorf("internal error in the interpreter: %v", p))
-		}
-	}()
-	runner, err := s.runner()
-	if err == nil {
-		err = runner.Run(s.ctx, file)
-	}
-	return s.result(err)
-}
-
-// runner makes the interpreter. It opens files in its directory for temporary files past all handlers, so it is first told
-// a directory that cannot exist, and then gets the environment with the real one.
-func (s *shell) runner() (*interp.Runner, error) {
-	r, err := interp.New(
-		interp.Env(expand.ListEnviron("TMPDIR=/dev/null/none", "HOME=/")),
-		interp.Dir(s.ws.real),
-		interp.StdIO(s.null, s.out, s.out),
-		interp.CallHandler(s.call),
-		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return s.exec }),
-		interp.OpenHandler(s.open),
-		interp.StatHandler(s.stat),
-		interp.AccessHandler(s.access),
-		interp.ReadDirHandler2(s.readDir),
-	)
-	if err != nil {
-		return nil, err
-	}
-	r.Reset()
-	if err := interp.Env(expand.ListEnviron(s.vars.list...))(r); err != nil {
-		return nil, err
-	}
-	r.Reset()
-	return r, nil
-}
-
-// deny ends the whole command: what was refused is not to be tried in another way by the rest of it.
-func (s *shell) deny(what string, err error) error {
-	return s.halt(refusedError{fmt.Errorf("denied: %s: %w", what, err)})
-}
-
-func (s *shell) halt(err error) error {
-	s.stop(err)
-	return err
-}
-
-func (s *shell) result(err error) Result {
-	s.mu.Lock()
-	r := Result{Meta: record.ResultMeta{Sandbox: s.engine, Confinement: s.confinement}}
-	s.mu.Unlock()
+// result says what became of a script. A refusal is known here, whatever the interpreter reports; without a report
+// nothing is taken for done.
+func (j *job) result(l Launched, err error) Result {
+	r := Result{Meta: record.ResultMeta{Sandbox: l.Engine, Confinement: l.Confinement}}
 	if r.Meta.Sandbox == "" {
 		r.Meta.Sandbox = record.SandboxInterpreter
 	}
-	s.out.into(&r, s.env.Result)
-	// The reason why the command was stopped counts, not what became of it then.
-	if cause := context.Cause(s.ctx); cause != nil {
-		err = cause
-	}
-	var status interp.ExitStatus
-	var refused refusedError
+	j.out.into(&r, j.env.Result)
 	var none NoSandboxError
 	switch {
 	case errors.As(err, &none):
 		r.Error, r.Meta.Sandbox = none.Error(), record.SandboxUnavailable
-	case err == nil:
-		r.Success, r.Meta.ExitCode = true, new(int)
-	case errors.As(err, &refused):
-		r.Error, r.Denied = refused.Error(), true
-	case s.ctx.Err() != nil:
-		r.interrupted(err)
-	case errors.As(err, &status):
-		code := int(status)
-		r.Meta.ExitCode, r.Error = &code, fmt.Sprintf("exit status %d", code)+s.gitHint(r.Output)
-	default:
+	case j.ctx.Err() != nil && l.Denied == nil:
+		r.interrupted(context.Cause(j.ctx))
+	case err != nil:
 		r.Error = fmt.Sprintf("run command: %v", err)
+	case l.Denied != nil && (l.Report == nil || !l.Report.Refused):
+		r.Error, r.Denied = "denied: "+l.Denied.Error(), true
+	case l.Report == nil:
+		r.interrupted(fmt.Errorf("stopped: %s", l.ending()))
+	default:
+		j.reported(&r, *l.Report)
 	}
 	return r
 }
 
+func (j *job) reported(r *Result, report Report) {
+	switch {
+	case report.Unconfined:
+		r.Error, r.Meta.Sandbox = report.Error, record.SandboxUnavailable
+	case report.Refused:
+		r.Error, r.Denied = report.Error, true
+	case report.Stopped:
+		r.interrupted(errors.New(report.Error))
+	case report.Error != "":
+		r.Error = report.Error
+	case report.Status == 0:
+		r.Success, r.Meta.ExitCode = true, new(int)
+	default:
+		r.Meta.ExitCode, r.Error = &report.Status, fmt.Sprintf("exit status %d", report.Status)+j.gitHint(r.Output)
+	}
+	if report.Stack != "" && j.env.Log != nil {
+		j.env.Log.Error("shell interpreter panicked", "panic", report.Error, "stack", report.Stack)
+	}
+}
+
 // gitHint says what to do where a program failed because .git is read-only.
-func (s *shell) gitHint(output string) string {
-	if s.env.Config.Sandbox.GitWrite || s.env.ReadOnly || s.env.Launch == nil {
+func (j *job) gitHint(output string) string {
+	if j.env.Config.Sandbox.GitWrite || j.env.ReadOnly || j.env.Launch == nil {
 		return ""
 	}
 	for line := range strings.Lines(output) {
@@ -278,19 +198,4 @@ func (s *shell) gitHint(output string) string {
 		}
 	}
 	return ""
-}
-
-// call is asked before every command, builtins and functions too. It bounds what the interpreter has no bounds for.
-func (s *shell) call(_ context.Context, argv []string) ([]string, error) {
-	if s.calls.Add(1) > maxCalls {
-		return nil, s.halt(fmt.Errorf("stopped: it runs more than %d commands", maxCalls))
-	}
-	var deep [1]uintptr
-	if runtime.Callers(maxFrames, deep[:]) > 0 {
-		return nil, s.halt(errors.New("stopped: functions call each other too deeply"))
-	}
-	if err := s.checkBuiltin(argv); err != nil {
-		return nil, s.deny(argv[0], err)
-	}
-	return argv, nil
 }

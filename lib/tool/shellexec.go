@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -39,10 +40,7 @@ func (s *shell) exec(ctx context.Context, argv []string) error {
 	if err != nil {
 		return s.deny(word, err)
 	}
-	if _, err := s.home.open(); err != nil {
-		return err
-	}
-	code, err := s.launch(ctx, h, argv, env)
+	code, err := s.start(ctx, h, argv, env)
 	var none NoSandboxError
 	switch {
 	case ctx.Err() != nil:
@@ -61,24 +59,44 @@ func (s *shell) exec(ctx context.Context, argv []string) error {
 	return nil
 }
 
-// launch runs a program in the sandbox, if there is one.
-func (s *shell) launch(ctx context.Context, h interp.HandlerContext, argv, env []string) (int, error) {
-	if s.env.Launch == nil {
-		return process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Stdout: h.Stdout, Stderr: h.Stderr})
+// start runs a program in the place where we are.
+func (s *shell) start(ctx context.Context, h interp.HandlerContext, argv, env []string) (int, error) {
+	spec := process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Stdout: h.Stdout, Stderr: h.Stderr, Ended: s.ended}
+	alone := s.alone(h.Dir, argv)
+	if alone && s.script.Bare {
+		return -1, NoSandboxError{errors.New("there is no sandbox that keeps git from starting other programs")}
 	}
-	l, err := s.env.Launch(ctx, Launch{Argv: argv, Env: env, Dir: h.Dir, Home: s.home.dir, Ask: s.ask, ReadOnly: s.env.ReadOnly, Obeyed: s.env.Obeyed,
-		Alone: s.alone(h.Dir, argv), Stdin: h.Stdin, Stdout: h.Stdout,
-		Stderr: h.Stderr})
-	if err != nil {
-		return -1, err
+	spec.Start = func(cmd *exec.Cmd) error {
+		s.starting()
+		err := s.launch(cmd, alone)
+		if err != nil {
+			s.ended()
+		}
+		return err
 	}
+	return process.RunTree(ctx, spec)
+}
+
+func (s *shell) launch(cmd *exec.Cmd, alone bool) error {
+	if s.host.Start == nil {
+		return process.Launch(cmd)
+	}
+	return s.host.Start(cmd, alone)
+}
+
+func (s *shell) starting() {
 	s.mu.Lock()
-	s.engine, s.confinement = l.Engine, l.Confinement
-	s.mu.Unlock()
-	if l.Killed != "" && ctx.Err() == nil {
-		fmt.Fprintf(h.Stderr, "%s: killed: %s\n", quoteName(argv[0]), l.Killed)
+	defer s.mu.Unlock()
+	s.running++
+}
+
+// ended ends what programs have left, once none of them runs any more. While it does, none starts.
+func (s *shell) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running--; s.running == 0 && s.host.Ended != nil {
+		s.host.Ended()
 	}
-	return l.Code, nil
 }
 
 // alone tells whether a program is to start no other: git, in a call that only reads, or where it only looks itself.
@@ -86,7 +104,7 @@ func (s *shell) alone(dir string, argv []string) bool {
 	if filepath.Base(argv[0]) != "git" {
 		return false
 	}
-	return s.env.ReadOnly || s.env.Guard != nil && s.env.Guard(GuardAlone, dir, argv) == nil
+	return s.script.ReadOnly || s.env.Guard != nil && s.env.Guard(GuardAlone, dir, argv) == nil
 }
 
 // find finds a program: by its path if the word has a slash, else in the directories of our PATH, whatever the command

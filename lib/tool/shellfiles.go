@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -21,9 +20,8 @@ func (s *shell) locate(dir, path string) (*workspace, string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	if inside(s.home.seen, path) {
-		path = s.home.dir + strings.TrimPrefix(filepath.Clean(path), s.home.seen)
-		home, err := s.home.open()
+	if inside(s.script.Home, path) {
+		home, err := s.openHome()
 		if err != nil {
 			return nil, "", err
 		}
@@ -35,6 +33,20 @@ func (s *shell) locate(dir, path string) (*workspace, string, error) {
 		return s.inReadRoot(root, path)
 	}
 	return s.ws, rel, err
+}
+
+// openHome opens the private home, which stays open as long as the command runs.
+func (s *shell) openHome() (*workspace, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.home == nil {
+		root, err := os.OpenRoot(s.script.Home)
+		if err != nil {
+			return nil, fmt.Errorf("open the private home: %w", err)
+		}
+		s.home = &workspace{dir: s.script.Home, real: s.script.Home, root: root}
+	}
+	return s.home, nil
 }
 
 // inReadRoot finds a path in a read root, which stays open as long as the command runs.
@@ -58,7 +70,7 @@ func (s *shell) inReadRoot(root, path string) (*workspace, string, error) {
 
 // above tells whether a path is a directory on the way to one that tools may look into.
 func (s *shell) above(path string) bool {
-	return slices.ContainsFunc(append([]string{s.ws.real, s.ws.dir, s.home.seen}, s.env.Config.Readable()...), func(dir string) bool { return inside(path, dir) })
+	return slices.ContainsFunc(append([]string{s.ws.real, s.ws.dir, s.script.Home}, s.env.Config.Readable()...), func(dir string) bool { return inside(path, dir) })
 }
 
 // open is asked for every redirection. What fails in the usual way is an error of that one command; what is refused ends

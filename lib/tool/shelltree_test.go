@@ -10,9 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"clawsh/lib/process"
-	"clawsh/test/need"
 )
 
 // alive tells whether a process runs; zombies do not.
@@ -96,20 +93,4 @@ func TestShellLeavesNothingBehind(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	assertGone(t, env, 2)
-}
-
-// TestShellExclusiveKillsDaemons runs in a process of its own: Exclusive is a promise about the whole process.
-func TestShellExclusiveKillsDaemons(t *testing.T) {
-	need.Program(t, "setsid")
-	if !inChild(t) {
-		return
-	}
-	must(t, process.Reap())
-	env := testEnv(t)
-	env.Exclusive = true
-	r := sh(t, env, `/bin/sh -c 'setsid sh -c "echo \$\$ > pid1; exec sleep 100" >/dev/null 2>&1 & while ! test -s pid1; do sleep 0.01; done'`)
-	if !r.Success {
-		t.Errorf("%+v", r)
-	}
-	assertGone(t, env, 1)
 }

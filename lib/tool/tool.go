@@ -51,28 +51,29 @@ const (
 // working directory. An error refuses the access and ends the call with its message. Guards are called concurrently.
 type Guard func(kind, dir string, argv []string) error
 
-// Launch is a program that a tool starts.
+// Launch is a script that a tool has interpreted in the sandbox.
 type Launch struct {
-	Argv, Env      []string
-	Dir, Home      string
-	Ask            config.SandboxAsk // what the call wants of the sandbox
-	ReadOnly       bool              // the workspace is to be read-only
-	Obeyed         []string          // files that other programs obey, and that it may write
-	Alone          bool              // the program is to start no other
-	Stdin          io.Reader         // nil is empty
-	Stdout, Stderr io.Writer
+	Script Script
+	Home   string            // the private home, where it is outside
+	Ask    config.SandboxAsk // what the call wants of the sandbox
+	Obeyed []string          // files that other programs obey, and that it may write
+	Guard  Guard             // is asked by the interpreter
+	Output io.Writer         // of all that runs there
 }
 
-// Launched is what became of it: its exit code, why it was killed if it was, and what was in force around it.
+// Launched is what became of it.
 type Launched struct {
-	Code        int
-	Killed      string
+	Report      *Report // by the interpreter; nil if it ended without one
+	Denied      error   // what the guard has refused
+	Killed      string  // why the sandbox was ended, if it was
+	Code        int     // the exit code of the interpreter
+	Words       string  // its last, if it crashed
 	Engine      string
 	Confinement *record.Confinement
 }
 
-// Launcher runs a program in the sandbox. The error is a NoSandboxError, the cause of ctx, or why the program could not be
-// started.
+// Launcher has a script interpreted in the sandbox. The error is a NoSandboxError, the cause of ctx, or why the interpreter
+// could not be started.
 type Launcher func(ctx context.Context, l Launch) (Launched, error)
 
 // NoSandboxError means that the sandbox that the policy requires cannot be set up: nothing was run.
@@ -108,10 +109,7 @@ type Env struct {
 	Obeyed []string
 	// ReadOnly tells that the call was permitted to read only: nothing of the workspace is written, by programs neither.
 	ReadOnly bool
-	// Exclusive promises that this process runs one tool at a time, has no other children and collects orphans
-	// (process.Reap): then all that a command left behind is killed, even what hid from its process group.
-	Exclusive bool
-	// Launch runs programs in the sandbox. Nil runs them with our rights.
+	// Launch has the shell tool's scripts interpreted in the sandbox. Nil interprets them in this process, with our rights.
 	Launch Launcher
 	// HomeSeen is where programs see their private home, if the sandbox shows it in another place than it is.
 	HomeSeen string

@@ -362,3 +362,84 @@ func TestListLast(t *testing.T) {
 		src.Close()
 	}
 }
+
+// Several append and several look at once: nobody sees anything but a good log.
+func TestTilesWhileOthersAppend(t *testing.T) {
+	path, keys := aLog(t, 200)
+	done := make(chan error, 4)
+	for w := range 2 {
+		go func() {
+			l, err := OpenLog(path, Options{Keys: keys, RotateBytes: 60_000})
+			for i := 0; err == nil && i < 200; i++ {
+				_, err = l.Append(record.ToolResult{Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true, Output: fmt.Sprint(w, i)})
+			}
+			done <- errors.Join(err, l.Close())
+		}()
+	}
+	for range 2 {
+		go func() {
+			var err error
+			for i := 0; err == nil && i < 60; i++ {
+				err = signSomething(path, keys)
+			}
+			done <- err
+		}()
+	}
+	for range cap(done) {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if a, err := ask(t, path, keys, 600); err != nil || a.number != 600 || !a.proven {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// signSomething makes a checkpoint and a proof under it.
+func signSomething(path, keys string) error {
+	k, err := LoadKeys(keys)
+	if err != nil {
+		return err
+	}
+	src, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	signed, rep, err := Checkpoint(src, k)
+	if err != nil || signed == nil {
+		return fmt.Errorf("%+v, %w", rep, err)
+	}
+	later, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer later.Close()
+	p, err := Prove(later, Trust{Keys: k, Public: k.Public, Against: signed}, rep.Count/2)
+	if err != nil {
+		return err
+	}
+	_, _, err = CheckProof(p.Encode(), k.Public)
+	return err
+}
+
+// Where tiles cannot be written, receipts are, and all is answered as before.
+func TestTilesThatCannotBeWritten(t *testing.T) {
+	path, keys := aLog(t, 500)
+	if err := os.WriteFile(tileDir(path), []byte("in the way"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := OpenLog(path, Options{Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for i := range 20 {
+		if _, err := l.Append(record.ToolResult{Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true, Output: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, err := ask(t, path, keys, 300); err != nil || a.number != 300 || a.proven {
+		t.Errorf("%+v, %v", a, err)
+	}
+}

@@ -139,12 +139,12 @@ func TestCrashKilledBrokerDoesNotLie(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, res := range c.seen {
-		code, text := 137, "what it has done is unknown"
+		text := "what it has done is unknown"
 		if res.ID == "call-2" {
-			code, text = 126, "the part of claw-exec that starts programs has ended"
+			text = "the part of claw-exec that starts programs has ended"
 		}
-		if res.Status != "failed" || res.Metadata.ExitCode == nil || *res.Metadata.ExitCode != code || !strings.Contains(res.Output, text) {
-			t.Errorf("%s: %s, %q, %q, want exit status %d", res.ID, res.Status, res.Output, res.Error, code)
+		if res.Status != "failed" || !strings.Contains(res.Error, text) {
+			t.Errorf("%s: %s, %q, %q, want %q", res.ID, res.Status, res.Output, res.Error, text)
 		}
 	}
 }

@@ -65,6 +65,9 @@ var good = map[string][]string{
 	"claw-exec help":           {},
 	"claw-exec completion":     {"powershell"},
 	"claw-exec keys":           {},
+	"claw-exec accept":         {"$GATE"},
+	"claw-receipt accept":      {"$EXECUTOR"},
+	"claw-gate keys":           {},
 	"claw-receipt verify":      {},
 	"claw-receipt list":        {},
 	"claw-receipt show":        {"$RECEIPT"},
@@ -160,6 +163,10 @@ func (h *home) fill(t *testing.T, args []string) []string {
 			a = h.keep(t, "claw-receipt", "prove", h.receipt)
 		case "$PUBLIC":
 			a = h.keep(t, "claw-receipt", "keys")
+		case "$GATE":
+			a = h.keep(t, "claw-gate", "keys")
+		case "$EXECUTOR":
+			a = h.keep(t, "claw-exec", "keys")
 		case "$RULE":
 			a = "greets"
 			h.rule(t, a)

@@ -26,7 +26,7 @@ import (
 type executor struct {
 	call     *command.Call
 	config   *config.Config
-	verifier *permit.Verifier
+	gates    *permit.Gates
 	sealer   *permit.Sealer
 	register *permit.Register
 	force    *policy.InForce
@@ -87,11 +87,14 @@ func openExecutor(c *command.Call) (*executor, error) {
 			return nil, err
 		}
 	}
-	if e.verifier, err = permit.LoadVerifier(cfg.PermitPubPath()); err != nil {
+	if _, err = permit.LoadVerifier(cfg.PermitPubPath()); err != nil {
 		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the public permit key: %w", err).WithHint("run: clawsh init")
 	}
 	if e.sealer, err = openSealer(cfg); err != nil {
 		return nil, err
+	}
+	if e.gates, err = permit.LoadGates(cfg.PermitPubPath(), cfg.GatesDir(), e.sealer.ID()); err != nil {
+		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the public keys of gates: %w", err)
 	}
 	if e.register, err = permit.OpenRegister(cfg.PermitsUsedPath()); err != nil {
 		return nil, fmt.Errorf("open the register of used permits: %w", err)
@@ -232,6 +235,8 @@ func unpermitted(call record.ToolCall, err error) outcome {
 		o.Meta.Permit = record.PermitUsed
 	case errors.Is(err, permit.ErrExpired):
 		o.Meta.Permit, o.audit = record.PermitExpired, call.Verdict.AuditID
+	case errors.Is(err, errPolicy):
+		o.audit = call.Verdict.AuditID
 	}
 	return o
 }
@@ -286,17 +291,14 @@ func (e *executor) keep(call record.ToolCall, r tool.Result) {
 func (e *executor) admit(call record.ToolCall) (policy.Permitted, error) {
 	with := policy.Permitted{Risk: call.Verdict.Risk, Obeyed: call.Verdict.Obeyed}
 	now := time.Now()
-	claims, err := e.verifier.Verify(call.Verdict.Permit, permit.Claims{CallID: call.ID, ConversationID: call.ConversationID,
+	claims, err := e.gates.Verify(call.Verdict.Permit, permit.Claims{CallID: call.ID, ConversationID: call.ConversationID,
 		Tool: call.Tool, ArgsSHA256: record.HashBytes(call.Args), Risk: call.Verdict.Risk, Decision: record.Allow,
 		PolicyHash: call.Verdict.PolicyHash, AuditID: call.Verdict.AuditID, Obeyed: permit.Files(call.Verdict.Obeyed)}, now)
 	if err != nil {
 		return with, fmt.Errorf("permit: %w", err)
 	}
-	if e.policy, err = e.force.Policy(); err != nil {
-		return with, err
-	}
-	if claims.PolicyHash != e.policy.Hash() {
-		return with, errors.New("permit: it is of another policy than the one in force here: call again")
+	if err := e.inForce(call, claims); err != nil {
+		return with, fmt.Errorf("%w: %w", errPolicy, err)
 	}
 	expires, err := time.Parse(record.TimeFormat, claims.ExpiresAt)
 	if err != nil {
@@ -306,6 +308,33 @@ func (e *executor) admit(call record.ToolCall) (policy.Permitted, error) {
 		return with, fmt.Errorf("permit: %w", err)
 	}
 	return with, nil
+}
+
+// errPolicy: the permit is the gate's, and the policy in force here does not let it count.
+var errPolicy = errors.New("permit")
+
+// inForce checks that a permit's policy is the one in force. That of another host's gate is one that was accepted with its key, and
+// what this host's own policy denies, does not run for it either: only here is it known where paths lead.
+func (e *executor) inForce(call record.ToolCall, claims permit.Claims) (err error) {
+	if e.policy, err = e.force.Policy(); err != nil {
+		return err
+	}
+	own := e.gates.Own(claims)
+	switch {
+	case claims.PolicyHash == e.policy.Hash(), e.gates.Accepts(claims):
+	case own:
+		return errors.New("it is of another policy than the one in force here: call again")
+	default:
+		return fmt.Errorf("its policy is not accepted here: run claw-gate keys on the host of gate %s, and claw-exec accept on this one", claims.HomeID)
+	}
+	if own {
+		return nil
+	}
+	d := e.policy.Decide(policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
+	if d.Outcome == policy.Deny {
+		return fmt.Errorf("the policy of this host denies it: %s", d.Reason)
+	}
+	return nil
 }
 
 // errEstop is the cause by which a running tool is cancelled.

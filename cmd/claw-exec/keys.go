@@ -29,7 +29,7 @@ type keysResult struct {
 
 // WriteText writes the public key, as claw-receipt accept takes it.
 func (k keysResult) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintln(w, k.Public)
+	_, err := fmt.Fprintf(w, "%s\nexecutor %s\n", k.Public, k.Executor)
 	return err
 }
 

@@ -18,6 +18,6 @@ func main() {
 		Long: `Reads tool_call records that claw-gate has added a verdict to. It runs only what bears a valid, unexpired and
 unused permit for exactly these arguments, and writes the record back as a tool_result. A denied call becomes a
 result with status denied and no tool is touched. Other records pass through unchanged.`,
-		Commands: []command.Command{filter(), list(), show(), keys(), preflightCommand(), confineCommand(), broker(), fetch()},
+		Commands: []command.Command{filter(), list(), show(), keys(), accept(), preflightCommand(), confineCommand(), broker(), fetch()},
 	})
 }

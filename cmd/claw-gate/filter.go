@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/durable"
@@ -27,20 +29,29 @@ type gate struct {
 	policy *policy.Policy // in force for the call that is decided
 	signer *permit.Signer
 	audit  *durable.Log
+	to     string // the executor that permits are made out to; empty: that of this home
 	// session are the calls that were allowed for the rest of it (sessionKey).
 	session map[string]bool
 }
 
 func filter() command.Command {
+	var executor string
 	return command.Command{
+		Flags: func(f *pflag.FlagSet) {
+			f.StringVar(&executor, "executor", "", "make permits out to the claw-exec `ID` of another host, which has accepted this gate")
+		},
 		Filter:  true,
 		Summary: "add a verdict to tool_call records",
 		Example: `claw-llm <requests.jsonl | claw-gate | claw-exec | claw-receipt | claw-mem`,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			if err := checkExecutor(executor); err != nil {
+				return nil, err
+			}
 			g, err := openGate(c)
 			if err != nil {
 				return nil, err
 			}
+			g.to = executor
 			defer g.audit.Close()
 			return stage.Filter(ctx, c, stage.Stage{Drain: true,
 				Handlers: map[record.Kind]stage.Handler{record.KindToolCall: g.handle}})

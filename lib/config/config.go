@@ -234,6 +234,9 @@ func (c *Config) SealKeyDir() string { return filepath.Join(c.KeysDir(), "exec")
 // ExecutorsDir holds the public keys of the claw-execs whose seals claw-receipt accepts: a file ID.pub each.
 func (c *Config) ExecutorsDir() string { return filepath.Join(c.KeysDir(), "executors") }
 
+// GatesDir holds the public keys of other hosts' gates that claw-exec accepts, with their policies: a file ID.pub each.
+func (c *Config) GatesDir() string { return filepath.Join(c.KeysDir(), "gates") }
+
 // PermitsUsedPath is the register of used permits.
 func (c *Config) PermitsUsedPath() string { return filepath.Join(c.Home, "permits.used") }
 

@@ -53,6 +53,7 @@ var entries = []entry{
 	{name: "keys/permit.pub", forbidden: notWritable},
 	{name: "keys/exec", dir: true, forbidden: notReadable},
 	{name: "keys/exec/seal.key", forbidden: notReadable},
+	{name: "keys/gates", dir: true, forbidden: notWritable},
 	{name: "keys/executors", dir: true, forbidden: notWritable},
 	{name: "keys/receipt", dir: true, forbidden: notReadable},
 	{name: "keys/receipt/receipt.key", forbidden: notReadable},

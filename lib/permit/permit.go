@@ -49,6 +49,7 @@ type Claims struct {
 	PolicyHash     string `json:"policy_hash"`
 	AuditID        string `json:"audit_id"`
 	HomeID         string `json:"home_id"`
+	Executor       string `json:"executor"` // the claw-exec that it is made out to; empty: that of the same home
 	ExpiresAt      string `json:"expires_at"`
 	Nonce          string `json:"nonce"`
 	// Obeyed are those of the verdict, as a JSON array; empty if there are none.
@@ -169,7 +170,7 @@ func compare(got, want Claims) error {
 		{"version", got.V, want.V}, {"call id", got.CallID, want.CallID}, {"conversation", got.ConversationID, want.ConversationID},
 		{"tool", got.Tool, want.Tool}, {"arguments", got.ArgsSHA256, want.ArgsSHA256}, {"risk", got.Risk, want.Risk},
 		{"decision", got.Decision, want.Decision}, {"policy", got.PolicyHash, want.PolicyHash},
-		{"audit id", got.AuditID, want.AuditID}, {"home", got.HomeID, want.HomeID}, {"list of obeyed files", got.Obeyed, want.Obeyed}} {
+		{"audit id", got.AuditID, want.AuditID}, {"executor", got.Executor, want.Executor}, {"home", got.HomeID, want.HomeID}, {"list of obeyed files", got.Obeyed, want.Obeyed}} {
 		if f.got != f.want {
 			return fmt.Errorf("%w: its %s differs", ErrMismatch, f.name)
 		}

@@ -114,7 +114,7 @@ func (x *Executors) key(id string) (ed25519.PublicKey, error) {
 	if key := x.known[id]; key != nil {
 		return key, nil
 	}
-	if !isID(id) {
+	if !IsID(id) {
 		return nil, ErrBadSeal
 	}
 	key, err := readKey(filepath.Join(x.dir, id+".pub"), sealPubLabel, 0o022, ed25519.PublicKeySize)
@@ -133,7 +133,8 @@ func (x *Executors) key(id string) (ed25519.PublicKey, error) {
 
 // Accept adds a public key, as Sealer.Public writes it, to those in the directory, and returns its name.
 func (x *Executors) Accept(text string) (id string, err error) {
-	key, err := parseKey(text, sealPubLabel, ed25519.PublicKeySize)
+	first, _, _ := strings.Cut(text, "\n")
+	key, err := parseKey(first, sealPubLabel, ed25519.PublicKeySize)
 	if err != nil {
 		return "", errors.New("it is not the public key of a claw-exec")
 	}
@@ -149,5 +150,5 @@ func putPublic(dir, id, label string, key ed25519.PublicKey) error {
 	return durable.Replace(filepath.Join(dir, id+".pub"), []byte(publicLine(label, key)+"\n"), 0o644)
 }
 
-// isID tells whether a text is the name of a key, so that it can be part of a path.
-func isID(s string) bool { return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == "" }
+// IsID tells whether a text is the name of a key, so that it can be part of a path.
+func IsID(s string) bool { return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == "" }

@@ -1,0 +1,149 @@
+package permit
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"clawsh/lib/durable"
+	"clawsh/lib/record"
+)
+
+// policyLabel begins a line with the hash of a policy that is accepted.
+const policyLabel = "policy "
+
+// Gates check permits by the home's own gate, and by those of other hosts that were accepted: each by its key, for the policies
+// that were accepted with it, and made out to this executor, so that a permit is good in one place only.
+type Gates struct {
+	own      *Verifier
+	others   map[string]gate
+	executor string
+}
+
+type gate struct {
+	verifier *Verifier
+	policies []string
+}
+
+// LoadGates reads the home's public key, and the gates that were accepted from a directory. executor is the name of this one.
+func LoadGates(own, dir, executor string) (*Gates, error) {
+	v, err := LoadVerifier(own)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gates{v, map[string]gate{}, executor}
+	names, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return g, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the gates that are accepted: %w", err)
+	}
+	for _, n := range names {
+		id, ok := strings.CutSuffix(n.Name(), ".pub")
+		if !ok || !IsID(id) {
+			continue
+		}
+		raw, err := durable.ReadPrivate(filepath.Join(dir, n.Name()), 0o022)
+		if err != nil {
+			return nil, err
+		}
+		key, policies, err := parseGate(string(raw))
+		if err != nil || homeID(key) != id {
+			return nil, fmt.Errorf("key %s is damaged", filepath.Join(dir, n.Name()))
+		}
+		g.others[id] = gate{&Verifier{key, id}, policies}
+	}
+	return g, nil
+}
+
+// Verify is that of the gate that the permit names.
+func (g *Gates) Verify(permit string, want Claims, now time.Time) (Claims, error) {
+	home := g.own.home
+	if raw, _, err := split(permit); err == nil {
+		var c Claims
+		if record.Decode(raw, &c) == nil {
+			home, want.Executor = c.HomeID, c.Executor // what they are worth, the signature tells
+		}
+	}
+	v := g.own
+	if home != g.own.home {
+		other, ok := g.others[home]
+		if !ok {
+			if !IsID(home) {
+				return Claims{}, ErrSignature
+			}
+			return Claims{}, fmt.Errorf("%w: gate %s is not accepted here: run claw-gate keys on its host, and claw-exec accept on this one", ErrSignature, home)
+		}
+		v = other.verifier
+	}
+	c, err := v.Verify(permit, want, now)
+	if err != nil {
+		return c, err
+	}
+	if c.Executor != g.executor && (c.Executor != "" || !g.Own(c)) {
+		return Claims{}, fmt.Errorf("%w: it is not made out to executor %s: run claw-gate with --executor", ErrMismatch, g.executor)
+	}
+	return c, nil
+}
+
+// Own tells whether the home's own gate signed.
+func (g *Gates) Own(c Claims) bool { return c.HomeID == g.own.home }
+
+// Accepts tells whether the policy of a permit was accepted with the key of its gate.
+func (g *Gates) Accepts(c Claims) bool {
+	return slices.Contains(g.others[c.HomeID].policies, c.PolicyHash)
+}
+
+// PublicText is what another host accepts of this gate: its public key, and the hash of its policy.
+func (s *Signer) PublicText(policy string) string {
+	text := publicLine(pubLabel, s.key.Public().(ed25519.PublicKey)) + "\n"
+	if policy != "" {
+		text += policyLabel + policy + "\n"
+	}
+	return text
+}
+
+// AcceptGate keeps the key and the policy of another host's gate in the directory, in place of what was accepted of it before.
+func AcceptGate(dir, text string) (id string, policies []string, err error) {
+	key, policies, err := parseGate(text)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", nil, fmt.Errorf("keep the public key: %w", err)
+	}
+	out := publicLine(pubLabel, key) + "\n"
+	for _, p := range policies {
+		out += policyLabel + p + "\n"
+	}
+	id = homeID(key)
+	return id, policies, durable.Replace(filepath.Join(dir, id+".pub"), []byte(out), 0o644)
+}
+
+// parseGate reads a public key and, on lines of their own, hashes of policies.
+func parseGate(text string) (ed25519.PublicKey, []string, error) {
+	first, rest, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "\n")
+	key, err := parseKey(first, pubLabel, ed25519.PublicKeySize)
+	if err != nil {
+		return nil, nil, errors.New("it is not the public key of a claw-gate: it is what claw-gate keys writes")
+	}
+	var policies []string
+	for l := range strings.SplitSeq(rest, "\n") {
+		hash, ok := strings.CutPrefix(l, policyLabel)
+		if l == "" {
+			continue
+		}
+		if !ok || len(hash) != 64 || strings.Trim(hash, "0123456789abcdef") != "" {
+			return nil, nil, errors.New("behind the public key of the gate, want lines with the hash of a policy")
+		}
+		policies = append(policies, hash)
+	}
+	return key, policies, nil
+}

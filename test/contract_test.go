@@ -21,6 +21,7 @@ var good = map[string][]string{
 	"clawsh onboard":             {"--kind", "mock", "--autonomy", "supervised"},
 	"clawsh config validate":     {},
 	"clawsh config show":         {},
+	"clawsh doctor":              {},
 	"clawsh estop":               {"--clear", "--yes"},
 	"clawsh tool run":            {"time", "--json", "{}"},
 	"clawsh tool list":           {},

@@ -20,7 +20,7 @@ Tool calls of the model pass a security gate and leave tamper-evident receipts. 
 
 func commands() []command.Command {
 	return []command.Command{
-		ask(), agent(), initialise(), onboard(), configShow("config"), configValidate(), configShow("config show"), estop(), completing(toolRun(), tools),
+		ask(), agent(), initialise(), onboard(), configShow("config"), configValidate(), configShow("config show"), doctor(), estop(), completing(toolRun(), tools),
 		workspaceList(), workspaceTrust(), workspaceForget(),
 		handOver("provider list", "claw-llm", "list", "", "list the configured providers"),
 		handOver("provider models", "claw-llm", "models", "[NAME]", "list the models that a provider's server has"),

@@ -161,6 +161,11 @@ const allowedCommands = "ls cat head tail wc grep egrep fgrep find sort uniq cut
 // toolNames are the built-in tools, in the order in which they are offered.
 var toolNames = []string{"time", "file_list", "file_read", "file_search", "file_edit", "file_write", "shell", "http", "memory_search", "ask_user"}
 
+// ToolsNotOffered are the built-in tools that the configuration does not let the model use.
+func (c *Config) ToolsNotOffered() []string {
+	return slices.DeleteFunc(slices.Clone(toolNames), func(t string) bool { return slices.Contains(c.Channels.CLI.ToolsAllow, t) })
+}
+
 // KnownTool tells whether there is a built-in tool of that name.
 func KnownTool(name string) bool { return slices.Contains(toolNames, name) }
 

@@ -128,7 +128,7 @@ func CheckHome(p Paths, c *Config) error {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
 	return envelope.Errorf(envelope.ExitConfig, faults[0].code, "%s: clawsh uses nothing that others could have changed or read%s", faults[0], more).
-		WithHint("%s", faults[0].Hint)
+		WithHint("%s; clawsh doctor shows all that is wrong, and mends it", faults[0].Hint)
 }
 
 // guard is one inspection.

@@ -88,7 +88,7 @@ func when(args ...seccomp.Arg) []seccomp.Arg { return args }
 var keeperDoes = argCase{why: "without a view of its own, of every file of the user: the keeper does it in the workspace",
 	do: seccomp.Notify, bare: true}
 
-// checkedCalls are the calls whose arguments decide, the frequent ones first.
+// checkedCalls are the calls whose arguments decide.
 var checkedCalls = []checked{
 	{why: "opens files", calls: []uintptr{unix.SYS_OPENAT}, otherwise: allow, cases: []argCase{
 		{why: "no access mode that Landlock does not see", args: when(seccomp.Arg{Index: 2, Op: seccomp.AllSet,

@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/net/bpf"
 )
@@ -96,22 +97,77 @@ func (f Filter) Assemble() (Program, error) {
 		code = append(code, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: x32Bit, SkipFalse: 1}, bpf.RetConstant{Val: uint32(KillProcess)})
 	}
 	code = append(code, bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lastSyscall, SkipFalse: 1}, bpf.RetConstant{Val: uint32(Errno(enosys))})
-	for _, r := range f.Rules {
-		block, err := r.block()
-		if err != nil {
-			return nil, err
-		}
-		code = append(code, block...)
+	spans, err := f.spans()
+	if err != nil {
+		return nil, err
 	}
-	code = append(code, bpf.RetConstant{Val: uint32(f.Default)})
+	code = append(code, search(spans)...)
 	if len(code) > maxProgram {
 		return nil, fmt.Errorf("seccomp: %d instructions are more than a kernel takes", len(code))
 	}
 	return bpf.Assemble(code)
 }
 
-// block is the code of one rule. It finds the number in the accumulator and leaves it there.
-func (r Rule) block() ([]bpf.Instruction, error) {
+// span is the code for the calls from a number on, until the next span begins.
+type span struct {
+	from uint32
+	code []bpf.Instruction
+}
+
+// spans are the spans of all calls that this build knows. Neighbours that meet the same rules share one.
+func (f Filter) spans() ([]span, error) {
+	bodies := make([][]bpf.Instruction, len(f.Rules))
+	met := make([][]int, lastSyscall+1) // by each number, in order, until a rule always holds
+	ended := make([]bool, lastSyscall+1)
+	for i, r := range f.Rules {
+		var err error
+		if bodies[i], err = r.body(); err != nil {
+			return nil, err
+		}
+		for _, nr := range r.Syscalls {
+			if nr <= lastSyscall && !ended[nr] {
+				met[nr], ended[nr] = append(met[nr], i), len(r.Args) == 0
+			}
+		}
+	}
+	var out []span
+	for nr, rules := range met {
+		if nr > 0 && slices.Equal(rules, met[nr-1]) {
+			continue
+		}
+		s := span{from: uint32(nr)}
+		for _, i := range rules {
+			s.code = append(s.code, bodies[i]...)
+		}
+		if !ended[nr] {
+			s.code = append(s.code, bpf.RetConstant{Val: uint32(f.Default)})
+		}
+		// Different rules with one verdict are one span, too.
+		if len(out) == 0 || !slices.Equal(out[len(out)-1].code, s.code) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// search finds the span of the number in the accumulator by halves: the kernel tries every number when the filter is installed.
+func search(spans []span) []bpf.Instruction {
+	if len(spans) == 1 {
+		return spans[0].code
+	}
+	half := len(spans) / 2
+	left, right := search(spans[:half]), search(spans[half:])
+	var out []bpf.Instruction
+	if len(left) <= 255 { // as far as a jump reaches
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: spans[half].from, SkipTrue: uint8(len(left))})
+	} else {
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: spans[half].from, SkipFalse: 1}, bpf.Jump{Skip: uint32(len(left))})
+	}
+	return append(append(out, left...), right...)
+}
+
+// body is the code of one rule: it returns the verdict where all arguments hold, and goes on behind its end where not.
+func (r Rule) body() ([]bpf.Instruction, error) {
 	body := []bpf.Instruction{}
 	for _, a := range r.Args {
 		if a.Index < 0 || a.Index > 5 {
@@ -126,7 +182,6 @@ func (r Rule) block() ([]bpf.Instruction, error) {
 	if len(body) > 250 { // as far as a jump reaches
 		return nil, fmt.Errorf("seccomp: a rule of %d instructions", len(body))
 	}
-	// A comparison that fails jumps behind the return, to where the number is loaded again.
 	for i, ins := range body {
 		if j, ok := ins.(bpf.JumpIf); ok {
 			to := uint8(len(body) - 1 - i)
@@ -139,20 +194,7 @@ func (r Rule) block() ([]bpf.Instruction, error) {
 			body[i] = j
 		}
 	}
-	if len(r.Args) > 0 {
-		body = append(body, bpf.LoadAbsolute{Off: offsetNumber, Size: 4})
-	}
-	var out []bpf.Instruction
-	for rest := r.Syscalls; len(rest) > 0; {
-		n := min(len(rest), 100) // a jump reaches 255 instructions
-		for i, nr := range rest[:n] {
-			out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(nr), SkipTrue: uint8(n - i)})
-		}
-		out = append(out, bpf.Jump{Skip: uint32(len(body))})
-		out = append(out, body...)
-		rest = rest[n:]
-	}
-	return out, nil
+	return body, nil
 }
 
 // fails marks a jump to behind the rule. No comparison is that long.

@@ -2,6 +2,8 @@ package seccomp
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"golang.org/x/net/bpf"
@@ -11,6 +13,12 @@ import (
 
 // run runs a filter in a virtual machine that reads words in network order.
 func run(t *testing.T, f Filter, arch, number uint32, args ...uint64) Action {
+	t.Helper()
+	return machine(t, f)(arch, number, args...)
+}
+
+// machine is such a machine.
+func machine(t *testing.T, f Filter) func(arch, number uint32, args ...uint64) Action {
 	t.Helper()
 	p, err := f.Assemble()
 	if err != nil {
@@ -24,6 +32,14 @@ func run(t *testing.T, f Filter, arch, number uint32, args ...uint64) Action {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return func(arch, number uint32, args ...uint64) Action {
+		t.Helper()
+		return judged(t, vm, arch, number, args)
+	}
+}
+
+func judged(t *testing.T, vm *bpf.VM, arch, number uint32, args []uint64) Action {
+	t.Helper()
 	data := make([]byte, 64)
 	binary.BigEndian.PutUint32(data[0:], number)
 	binary.BigEndian.PutUint32(data[4:], arch)
@@ -102,12 +118,44 @@ func TestAssembleRefuses(t *testing.T) {
 	}
 	rules := make([]Rule, 3000)
 	for i := range rules {
-		rules[i] = Rule{Syscalls: []uintptr{1}}
+		rules[i] = Rule{Syscalls: []uintptr{1}, Args: []Arg{{Op: Equal, Value: uint32(i)}}}
 	}
 	if _, err := (Filter{Rules: rules}).Assemble(); err == nil {
 		t.Error("a program that no kernel takes")
 	}
 	if err := (Program{}).Install(false); err == nil {
 		t.Error("an empty program was installed")
+	}
+}
+
+// A filter by halves judges every number as a walk through the rules does.
+func TestSearchAgreesWithTheRules(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		f := Filter{Default: Errno(1)}
+		for range 1 + random.IntN(60) {
+			r := Rule{Action: []Action{Allow, Errno(2), Errno(3), Notify}[random.IntN(4)]}
+			for range 1 + random.IntN(80) {
+				r.Syscalls = append(r.Syscalls, uintptr(random.IntN(lastSyscall+1)))
+			}
+			if random.IntN(2) == 0 {
+				r.Args = []Arg{{Index: random.IntN(6), Op: Equal, Value: uint32(random.IntN(3))}}
+			}
+			f.Rules = append(f.Rules, r)
+		}
+		judge := machine(t, f)
+		for nr := range uint32(lastSyscall + 1) {
+			arg := uint64(random.IntN(3))
+			want := f.Default
+			for _, r := range f.Rules {
+				if slices.Contains(r.Syscalls, uintptr(nr)) && (len(r.Args) == 0 || uint64(r.Args[0].Value) == arg) {
+					want = r.Action
+					break
+				}
+			}
+			if got := judge(auditArch, nr, arg, arg, arg, arg, arg, arg); got != want {
+				t.Fatalf("call %d with %d: %#x, want %#x", nr, arg, got, want)
+			}
+		}
 	}
 }

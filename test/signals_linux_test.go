@@ -193,7 +193,7 @@ func (s *signalling) send(pid int, t target, x shot, r *rand.Rand) []int {
 		}
 		syscall.Kill(to, sig)
 	}
-	if t.open && to != pid && to != -pid || t.open && slices.Equal(x.sigs, nil) { // it waits for more input
+	if t.open && to != pid && to != -pid { // it waits for more input
 		syscall.Kill(pid, syscall.SIGTERM)
 	}
 	return below
@@ -228,7 +228,9 @@ func (s *signalling) judge(what string, t target, x shot, state *os.ProcessState
 // gone waits until nothing of a program's group runs, nor what was seen below it: the broker has a session of its own.
 func (s *signalling) gone(what string, group int, below []int) {
 	for end := time.Now().Add(patient); ; time.Sleep(2 * time.Millisecond) {
-		left := slices.DeleteFunc(slices.Clone(below), func(p int) bool { return programOf(p) == "." || !strings.HasPrefix(programOf(p), "claw") && programOf(p) != "broker" })
+		left := slices.DeleteFunc(slices.Clone(below), func(p int) bool {
+			return programOf(p) == "." || !strings.HasPrefix(programOf(p), "claw") && programOf(p) != "broker"
+		})
 		if err := syscall.Kill(-group, 0); err != nil && len(left) == 0 {
 			return
 		}

@@ -24,11 +24,14 @@ func (p *Policy) obeyed(name, abs string, a access, workspaces []string) (findin
 	if ok && slices.Contains(row.Names, ".git") {
 		return finding{}, false // that has rules of its own
 	}
-	if !ok && !p.completes(abs) {
-		return finding{}, false
+	if repository, _ := p.repositoryOf(abs); !ok && repository != "" && filepath.Base(repository) != ".git" {
+		row, ok = obeyed.Row{Program: "git", Why: "it lies in a bare repository, which git alone writes"}, true
+	}
+	if !ok && p.completes(abs) {
+		row, ok = obeyed.Row{Program: "git", Why: "with the HEAD that is there already, it makes its directory a repository"}, true
 	}
 	if !ok {
-		row.Program, row.Why = "git", "with the HEAD that is there already, it makes its directory a repository"
+		return finding{}, false
 	}
 	return heeded(name, row, rel), true
 }
@@ -69,23 +72,29 @@ func (p *Policy) completes(abs string) bool {
 	return false
 }
 
-// inRepository tells whether a path is a bare repository, or in one what git runs programs by. A repository's working files
-// are not in its directory.
-func (p *Policy) inRepository(abs string) bool {
+// repositoryOf is the bare repository that a path is or lies in, "" if in none, and whether the path is what git runs programs
+// by. A repository's working files are not in its directory.
+func (p *Policy) repositoryOf(abs string) (repository string, runs bool) {
 	if _, ok := p.fs.(OS); !ok {
-		return false
+		return "", false
 	}
 	if obeyed.Repository(abs) {
-		return true
+		return abs, true
 	}
 	for dir, child := filepath.Dir(abs), filepath.Base(abs); ; dir, child = filepath.Dir(dir), filepath.Base(dir) {
-		if gitRuns(strings.ToLower(child)) && obeyed.Repository(dir) {
-			return true
+		if obeyed.Repository(dir) {
+			return dir, gitRuns(strings.ToLower(child))
 		}
 		if dir == filepath.Dir(dir) || !inside(dir, p.root) {
-			return false
+			return "", false
 		}
 	}
+}
+
+// inRepository tells whether a path is a bare repository, or in one what git runs programs by.
+func (p *Policy) inRepository(abs string) bool {
+	_, runs := p.repositoryOf(abs)
+	return runs
 }
 
 // brought judges a place that something is moved, copied or linked to: a directory brings all that lies in it.

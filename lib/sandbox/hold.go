@@ -22,8 +22,8 @@ type hold struct {
 
 // placeholderMode is what no directory has by accident.
 const (
-	placeholderBits = syscall.S_ISVTX | 0o751
-	placeholderMode = fs.ModeDir | fs.ModeSticky | 0o751
+	placeholderBits = syscall.S_ISVTX | 0o711
+	placeholderMode = fs.ModeDir | fs.ModeSticky | 0o711
 )
 
 // holdTime is how long a sandbox waits for others that end.
@@ -72,7 +72,9 @@ func (h *hold) cover(p Place, v []mount) ([]mount, error) {
 		case err != nil:
 			return nil, fmt.Errorf("cover %s: %w", path, err)
 		default:
-			syscall.Chmod(path, placeholderBits) // whatever the umask is
+			if !placeholder(path) { // the umask
+				syscall.Chmod(path, placeholderBits)
+			}
 		}
 		if g, ok := readOnly(path); ok {
 			v = append(v, g)

@@ -35,7 +35,7 @@ const (
 
 // entry is what must hold for a name in the home, if it is there.
 type entry struct {
-	name      string // below the home
+	name      string // below the home; a last * stands for each name there
 	dir       bool
 	forbidden fs.FileMode
 	linked    bool // it may be a link: then the same holds for what it leads to
@@ -58,6 +58,12 @@ var entries = []entry{
 	{name: "keys/receipt", dir: true, forbidden: notReadable},
 	{name: "keys/receipt/receipt.key", forbidden: notReadable},
 	{name: "keys/receipt/receipt.pub", forbidden: notWritable},
+	{name: "keys/exec", dir: true, forbidden: notReadable},
+	{name: "keys/exec/seal.key", forbidden: notReadable},
+	{name: "keys/executors", dir: true, forbidden: notWritable},
+	{name: "keys/executors/*", forbidden: notWritable},
+	{name: "keys/gates", dir: true, forbidden: notWritable},
+	{name: "keys/gates/*", forbidden: notWritable},
 	{name: "audit.jsonl", forbidden: notWritable},
 	{name: "permits.used", forbidden: notWritable},
 	{name: "under-way.lock", forbidden: notWritable},
@@ -99,6 +105,10 @@ func Inspect(p Paths, c *Config) []Fault {
 		return g.faults
 	}
 	for _, e := range entries {
+		if dir, each := strings.CutSuffix(e.name, "/*"); each {
+			g.each(filepath.Join(p.Home, dir), e)
+			continue
+		}
 		g.one(filepath.Join(p.Home, e.name), e)
 	}
 	g.agents(filepath.Join(p.Home, "agents"))
@@ -237,6 +247,17 @@ func (g *guard) owned(path string, info fs.FileInfo) bool {
 	}
 	g.fault(path, insecure, "make it yours: "+shown(fmt.Sprintf("sudo chown %d", g.euid), path), 0, "belongs to user %d, not to you", uid)
 	return false
+}
+
+// each looks at everything in a directory: there are few.
+func (g *guard) each(dir string, e entry) {
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, d := range names {
+		g.one(filepath.Join(dir, d.Name()), e)
+	}
 }
 
 // agents looks at what says who an agent is.

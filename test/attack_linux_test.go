@@ -70,11 +70,11 @@ func sharedDir(t *testing.T, uid int) string {
 func attack(t *testing.T, engine string, uid int) {
 	dir := sharedDir(t, uid)
 	w := dir + "/w"
-	for _, d := range []string{w, w + "/.git", w + "/.git/hooks", w + "/sub", w + "/sub/.git", dir + "/home", dir + "/home/.ssh", dir + "/bin"} {
+	for _, d := range []string{w, w + "/.git", w + "/.git/hooks", w + "/sub", w + "/sub/.git", dir + "/home", dir + "/home/.ssh", dir + "/home/.clawsh", dir + "/home/.clawsh/keys", dir + "/home/.clawsh/keys/exec", dir + "/bin"} {
 		os.Mkdir(d, 0o755)
 		os.Chown(d, uid, uid)
 	}
-	secrets := []string{dir + "/home/.ssh/id_ed25519", dir + "/home/.netrc"}
+	secrets := []string{dir + "/home/.ssh/id_ed25519", dir + "/home/.netrc", dir + "/home/.clawsh/keys/exec/seal.key"}
 	readable := dir + "/bin/readable"
 	for _, f := range append(slices.Clone(secrets), w+"/.git/config", w+"/sub/.git/config", dir+"/tmpfile", readable) {
 		os.WriteFile(f, []byte("planted"), 0o644)

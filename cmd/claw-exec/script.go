@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"sync"
 
+	"clawsh/lib/command"
 	"clawsh/lib/sandbox"
 	"clawsh/lib/tool"
 )
@@ -31,11 +32,7 @@ func interpret(args []string) {
 			}}
 		})
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "interpreter:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
+	command.End("interpreter", err)
 }
 
 // launch has a script interpreted in the sandbox, and answers what the interpreter asks.

@@ -33,6 +33,16 @@ func Main(app App) {
 	os.Exit(code)
 }
 
+// End ends a process that a program started from itself for one purpose and that is no App: with 0, or with what went wrong on
+// standard error and 1.
+func End(name string, err error) {
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(envelope.ExitError)
+	}
+	os.Exit(envelope.ExitOK)
+}
+
 // shown is what a program writes to: where that is a terminal, everything passes the sanitiser, whatever a command has thought of.
 func shown(f *os.File) io.Writer {
 	if terminal.IsTerminal(f) {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestRows: the table is what it says: every row names a program and why it obeys, every pattern can match, and none stands twice.
+// TestRows: the table is what it says: every row names a program and why it obeys, every pattern can match, and
+// none stands twice.
 func TestRows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range Rows() {
@@ -34,7 +35,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// FuzzMatch: what a name falls under, it falls under in every directory and in every case, and so does what lies below it.
+// FuzzMatch: what a name falls under, it falls under in every directory and in every case, and so does what lies
+// below it.
 func FuzzMatch(f *testing.F) {
 	for _, r := range Rows() {
 		for _, name := range r.Names {

@@ -28,7 +28,7 @@ func (p *Policy) obeyed(name, abs string, a access, workspaces []string) (findin
 		row, ok = obeyed.Row{Program: "git", Why: "it lies in a bare repository, which git alone writes"}, true
 	}
 	if !ok && p.completes(abs) {
-		row, ok = obeyed.Row{Program: "git", Why: "with the HEAD that is there already, it makes its directory a repository"}, true
+		row, ok = obeyed.Row{Program: "git", Why: "with the HEAD that is there, it makes a repository of its directory"}, true
 	}
 	if !ok {
 		return finding{}, false
@@ -58,8 +58,9 @@ func (p *Policy) completes(abs string) bool {
 	if _, ok := p.fs.(OS); !ok {
 		return false
 	}
-	for dir, child := filepath.Dir(abs), filepath.Base(abs); dir != child; dir, child = filepath.Dir(dir), filepath.Base(dir) {
-		switch child {
+	for at := abs; at != "/"; at = filepath.Dir(at) {
+		dir := filepath.Dir(at)
+		switch filepath.Base(at) {
 		case "objects", "refs", "commondir":
 			if obeyed.Head(dir) {
 				return true
@@ -72,8 +73,8 @@ func (p *Policy) completes(abs string) bool {
 	return false
 }
 
-// repositoryOf is the bare repository that a path is or lies in, "" if in none, and whether the path is what git runs programs
-// by. A repository's working files are not in its directory.
+// repositoryOf is the bare repository that a path is or lies in, "" if in none, and whether the path is what git
+// runs programs by. A repository's working files are not in its directory.
 func (p *Policy) repositoryOf(abs string) (repository string, runs bool) {
 	if _, ok := p.fs.(OS); !ok {
 		return "", false
@@ -142,7 +143,7 @@ func (j *judge) newRepository(sub string, args []value, s *state) finding {
 		}
 	}
 	if sub == "clone" {
-		dir = strings.TrimSuffix(filepath.Base(dir), ".git") // where that is a path and not a URL, it is named as it is, too
+		dir = strings.TrimSuffix(filepath.Base(dir), ".git")
 	}
 	f := high(ruleObeyed, "git %s makes a repository: its hooks and settings would be obeyed by git", sub)
 	f.obeyed = j.named(filepath.Join(dir, ".git"), s)

@@ -11,16 +11,16 @@ import (
 	"clawsh/lib/obeyed"
 )
 
-// Bounds of the search for repositories below the workspace: names that are looked at, breadth first, and directories in each
-// other. What lies beyond is not protected.
+// Bounds of the search for repositories below the workspace: names that are looked at, breadth first, and
+// directories in each other. What lies beyond is not protected.
 const (
 	gitDepth   = 24
 	gitEntries = 30_000
 	gitMost    = 1000 // repositories: with more, no program runs
 )
 
-// ground protects what other programs of the user obey, in the parts of the workspace that m lets a program write: every
-// repository that is found, with the way to it, and in the root each file of the table.
+// ground protects what other programs of the user obey, in the parts of the workspace that m lets a program write:
+// every repository that is found, with the way to it, and in the root each file of the table.
 func ground(p Place, m []mount) ([]mount, error) {
 	roots := writableRoots(p, m)
 	if len(roots) == 0 {
@@ -52,8 +52,8 @@ func writableRoots(p Place, m []mount) []string {
 	return out
 }
 
-// ways makes a mount of each directory between a root and what is protected in it: a mount cannot be renamed or removed, so
-// that nothing else can take the place of what is protected.
+// ways makes a mount of each directory between a root and what is protected in it: a mount cannot be renamed or
+// removed, so that nothing else can take the place of what is protected.
 func ways(roots []string, guards []mount) []mount {
 	var out []mount
 	have := map[string]bool{}
@@ -74,8 +74,8 @@ func ways(roots []string, guards []mount) []mount {
 	return out
 }
 
-// guardGit protects a repository. Where it may be written, what lets git run programs is still read-only, and the directory
-// itself cannot be renamed, since it is a mount.
+// guardGit protects a repository. Where it may be written, what lets git run programs is still read-only, and the
+// directory itself cannot be renamed, since it is a mount.
 func guardGit(git string, write bool) []mount {
 	info, err := os.Lstat(git)
 	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
@@ -115,8 +115,8 @@ func present(p Place, root string) []mount {
 	return out
 }
 
-// obeyedIn are the names in a directory that are in the table, but for repositories, and of those with a slash in them the
-// ones that are there.
+// obeyedIn are the names in a directory that are in the table, but for repositories, and of those with a slash in
+// them the ones that are there.
 func obeyedIn(dir string) []string {
 	var out []string
 	d, err := os.Open(dir)
@@ -148,8 +148,8 @@ func (p Place) opens(path string) bool {
 	})
 }
 
-// coverable are the names of the table that a program is to be kept from making, in each writable root and in each repository that
-// it may write.
+// coverable are the names of the table that a program is to be kept from making, in each writable root and in each
+// repository that it may write.
 func coverable(p Place, m []mount) []string {
 	var out []string
 	for _, root := range writableRoots(p, m) {
@@ -165,8 +165,8 @@ func coverable(p Place, m []mount) []string {
 	return out
 }
 
-// repositories finds the repositories of the workspace and of the directories below it, bare ones too, as deep and as many as
-// the bounds let it.
+// repositories finds the repositories of the workspace and of the directories below it, bare ones too, as deep and
+// as many as the bounds let it.
 func repositories(workspace string) []string {
 	var found []string
 	if obeyed.Repository(workspace) {

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// hold covers what is missing in the workspace and other programs would obey (coverable): an empty directory is made in its
-// place, which the view shows read-only, and which goes again with the sandbox. An empty directory means nothing to any program of the
-// table, nor to git add. Its mode marks it, so that what a killed process has left goes with the next sandbox.
+// hold covers what is missing in the workspace and other programs would obey (coverable): an empty directory is
+// made in its place, which the view shows read-only, and which goes again with the sandbox. An empty directory
+// means nothing to any program of the table, nor to git add. Its mode marks it, so that what a killed process has
+// left goes with the next sandbox.
 //
 // A directory that is removed takes the mounts on it away in every sandbox. So each sandbox holds a shared lock on the
 // workspace, and only who gets it alone removes.
@@ -66,7 +67,7 @@ func (h *hold) cover(p Place, v []mount) ([]mount, error) {
 		}
 		err := syscall.Mkdir(path, placeholderBits)
 		switch {
-		case errors.Is(err, fs.ErrExist): // another sandbox's, or it was made just now: it is as good as one that was there
+		case errors.Is(err, fs.ErrExist): // another sandbox's, or just made: as good as one that was there
 		case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
 			continue // then no program can make it either
 		case err != nil:

@@ -7,7 +7,7 @@ FLAGS   := -trimpath -ldflags=-s\ -w
 PROGRAMS := clawsh claw-llm claw-gate claw-exec claw-receipt claw-mem claw-loop
 FUZZTIME ?= 10s
 
-.PHONY: all build test race lint soak bench fuzz install clean demo score tasks
+.PHONY: all build test race lint soak bench fuzz install clean demo score tasks attack
 
 all: build
 
@@ -40,6 +40,10 @@ fuzz: ## every fuzz target for FUZZTIME
 	@for p in $$($(GO) list ./lib/...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 	    echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+ATTACK_TIME ?= 3m
+attack: ## mutations of the hostile commands against the real gate and executor; ATTACK_TIME=1h ATTACK_SEED=7 for more and others
+	ATTACK_TIME=$(ATTACK_TIME) $(GO) test ./test -count=1 -run TestMutantsTouchNothing -v -timeout 24h
 
 tasks: ## small pieces of real work at each of three ways to work, and how many questions they take
 	$(GO) test ./test -count=1 -run TestTasks -v | grep -v '^=== '

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -132,12 +131,7 @@ func (j *judge) expanded(w *syntax.Word, s *state, f finding) ([]value, finding)
 	certain := !s.lost && len(s.dirs) > 0
 	for _, dir := range s.dirs {
 		refused := finding{}
-		fields, ok := j.expandWord(w, s.value(dir), func(path string) ([]fs.DirEntry, error) {
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(dir, path)
-			}
-			return j.listed(filepath.Clean(path), &refused)
-		})
+		fields, ok := j.expandWord(w, s.value(dir), func(path string) ([]fs.DirEntry, error) { return j.listed(path, &refused) })
 		f = stricter(f, refused)
 		certain = certain && ok
 		for _, t := range fields {

@@ -60,7 +60,7 @@ func (b *client) launch(ctx context.Context, l tool.Launch) (tool.Launched, erro
 	if err != nil {
 		return out, err
 	}
-	out.Code, out.Killed = r.Exit.Code, r.Exit.Killed
+	out.Code, out.Killed, out.Made = r.Exit.Code, r.Exit.Killed, r.Exit.Made
 	if r.Report != nil {
 		out.Engine, out.Confinement = r.Report.Engine, confinement(*r.Report)
 	}

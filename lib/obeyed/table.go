@@ -10,9 +10,9 @@ type Row struct {
 	Exact bool
 	// Program obeys the file, and Why says what it makes of it.
 	Program, Why string
-	// Cover tells that the sandbox keeps programs from making these names in the workspace's root where they are
-	// missing. It
-	// is left out where a builder would stumble over an empty directory of the name, or makes it itself.
+	// Cover tells that the sandbox keeps programs from making these names in the root of a workspace that is no
+	// repository. What it shows in their place is seen while a command runs, by ls, tar and the user's own programs
+	// too. So it is kept to what would make a repository; what else a command makes is told of afterwards.
 	Cover bool
 }
 
@@ -86,13 +86,13 @@ var rows = []Row{
 	{Names: []string{".emacs", ".emacs.el", ".emacs.d", ".config/emacs"}, Program: "emacs",
 		Why: "it runs when emacs starts"},
 	{Names: []string{".ycm_extra_conf.py"}, Program: "vim", Why: "a completer runs it when a file is opened"},
-	{Names: []string{".vscode"}, Program: "VS Code", Cover: true,
+	{Names: []string{".vscode"}, Program: "VS Code",
 		Why: "tasks can run when the folder is opened, and settings name programs"},
 	{Names: []string{"*.code-workspace"}, Program: "VS Code",
 		Why: "tasks can run when it is opened, and settings name programs"},
 	{Names: []string{".devcontainer", ".devcontainer.json"}, Program: "VS Code",
 		Why: "commands in it run on the host when the folder is opened in a container"},
-	{Names: []string{".idea"}, Program: "JetBrains IDEs", Cover: true,
+	{Names: []string{".idea"}, Program: "JetBrains IDEs",
 		Why: "start-up tasks, run configurations and paths of tools in it are obeyed when the project is opened"},
 	{Names: []string{".zed"}, Program: "Zed", Why: "settings name the language servers that are started"},
 	{Names: []string{".fleet", ".helix", ".nova", ".theia", ".vs"}, Program: "editors",
@@ -102,9 +102,9 @@ var rows = []Row{
 
 	// Agents and their tools, whose settings name programs and grant rights.
 	{Names: []string{".mcp.json"}, Program: "coding agents",
-		Why: "it names servers that are started as programs", Cover: true},
+		Why: "it names servers that are started as programs"},
 	{Names: []string{"mcp.json"}, Program: "coding agents", Why: "it names servers that are started as programs"},
-	{Names: []string{".claude", ".codex", ".cursor", ".gemini"}, Program: "coding agents", Cover: true,
+	{Names: []string{".claude", ".codex", ".cursor", ".gemini"}, Program: "coding agents",
 		Why: "settings, hooks and permissions of agents that work here"},
 	{Names: []string{".windsurf", ".opencode", ".cline", ".roo", ".kiro", ".junie", ".goose", ".amp", ".qwen",
 		".crush", ".continue", ".aider*", ".clawsh",
@@ -112,7 +112,7 @@ var rows = []Row{
 		Why: "settings, hooks and permissions of agents that work here"},
 
 	// Package managers and toolchains, which read these before they do anything, even tell their version.
-	{Names: []string{".npmrc"}, Program: "npm, pnpm", Cover: true,
+	{Names: []string{".npmrc"}, Program: "npm, pnpm",
 		Why: "settings name the shell, the node options and the registry of every command"},
 	{Names: []string{".yarnrc", ".yarnrc.yml", ".yarn/plugins", ".yarn/releases", ".pnp.*"}, Program: "yarn",
 		Why: "it names the program and the plugins that run as yarn"},
@@ -120,7 +120,7 @@ var rows = []Row{
 		Why: "it runs whenever packages are resolved"},
 	{Names: []string{"bunfig.toml", ".bunfig.toml"}, Program: "bun",
 		Why: "it names code that is loaded before every script"},
-	{Names: []string{".cargo"}, Program: "cargo", Cover: true,
+	{Names: []string{".cargo"}, Program: "cargo",
 		Why: "settings name the compiler, its wrapper, runners and aliases"},
 	{Names: []string{"rust-toolchain", "rust-toolchain.toml"}, Program: "rustup",
 		Why: "it can name a directory whose programs run as cargo and rustc"},

@@ -210,7 +210,8 @@ type ToolResult struct {
 }
 
 // ResultMeta says how a tool ran. ExitCode is set by tools that run a program. Sandbox names the engine that its programs
-// ran in, interpreter if it started none, unavailable if none could be set up; Confinement says what that one gave.
+// ran in, interpreter if it started none, unavailable if none could be set up; Confinement says what that one gave. Made are
+// files below the workspace that other programs obey, that programs made, and that no question was about.
 type ResultMeta struct {
 	DurationMS      int64        `json:"duration_ms"`
 	Truncated       bool         `json:"truncated"`
@@ -220,6 +221,7 @@ type ResultMeta struct {
 	TimedOut        bool         `json:"timed_out,omitzero"`
 	Sandbox         string       `json:"sandbox,omitzero"`
 	Confinement     *Confinement `json:"confinement,omitzero"`
+	Made            []string     `json:"made,omitzero"`
 	ContentType     string       `json:"content_type,omitzero"`
 	HTTPStatus      int          `json:"http_status,omitzero"`
 	FinishedAt      string       `json:"finished_at,omitzero"`

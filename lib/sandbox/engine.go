@@ -126,6 +126,8 @@ func (s *Sandbox) Run(ctx context.Context, a Adapt, p Program, io Streams) (Exit
 		return Exit{}, Report{}, &Unavailable{Mode: s.mode, Reasons: []string{err.Error()}}
 	}
 	var reasons []string
+	before := place.standing()
+	place.found = before.repositories
 	for _, e := range s.candidates() {
 		r := e.report().lacks(All)
 		if missing := except(r.Missing, accepted(s.mode, r)); len(missing) > 0 {
@@ -141,6 +143,7 @@ func (s *Sandbox) Run(ctx context.Context, a Adapt, p Program, io Streams) (Exit
 		s.mu.Lock()
 		s.chosen = e
 		s.mu.Unlock()
+		exit.Made = place.made(before)
 		return exit, r, err
 	}
 	return Exit{}, Report{}, &Unavailable{Mode: s.mode, Reasons: reasons}

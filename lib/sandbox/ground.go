@@ -26,7 +26,10 @@ func ground(p Place, m []mount) ([]mount, error) {
 	if len(roots) == 0 {
 		return nil, nil
 	}
-	found := repositories(p.Workspace)
+	found := p.found
+	if found == nil {
+		found = repositories(p.Workspace)
+	}
 	if len(found) > gitMost {
 		return nil, fmt.Errorf("the workspace holds more than %d repositories, which cannot be protected", gitMost)
 	}
@@ -148,14 +151,22 @@ func (p Place) opens(path string) bool {
 	})
 }
 
-// coverable are the names of the table that a program is to be kept from making, in each writable root and in each
-// repository that it may write.
+// tracked tells whether a directory has a repository of its own.
+func tracked(dir string) bool {
+	git := filepath.Join(dir, ".git")
+	_, err := os.Lstat(git)
+	return err == nil && !placeholder(git)
+}
+
+// coverable are the names of the table that a program is to be kept from making, in each writable root that is no
+// repository, and in each repository that it may write.
 func coverable(p Place, m []mount) []string {
 	var out []string
 	for _, root := range writableRoots(p, m) {
 		switch {
 		case strings.EqualFold(filepath.Base(root), ".git"):
 			out = append(out, filepath.Join(root, "hooks"))
+		case tracked(root): // what is in it needs no HEAD to be a repository, and git takes the name for a commit
 		case root == p.Workspace, p.Layout == Staged && filepath.Dir(root) == p.Workspace:
 			for _, name := range obeyed.Covered() {
 				out = append(out, filepath.Join(root, name))

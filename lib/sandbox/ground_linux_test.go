@@ -97,13 +97,13 @@ func TestMissingGround(t *testing.T) {
 				b.t.Errorf("%s is there", name)
 			}
 		}
-		b.place.Obeyed = []string{".vscode/tasks.json"}
-		b.sh(b.t.Context(), "mkdir .vscode && echo x >.vscode/tasks.json; mkdir .idea/x")
-		if _, err := os.Lstat(w + "/.vscode/tasks.json"); err != nil {
+		b.place.Obeyed = []string{".git/x"}
+		b.sh(b.t.Context(), "mkdir .git && echo x >.git/x; mkdir HEAD/x")
+		if _, err := os.Lstat(w + "/.git/x"); err != nil {
 			b.t.Error(err)
 		}
-		if _, err := os.Lstat(w + "/.idea"); err == nil {
-			b.t.Error(".idea is there")
+		if _, err := os.Lstat(w + "/HEAD"); err == nil {
+			b.t.Error("HEAD is there")
 		}
 	})
 }
@@ -115,12 +115,12 @@ func TestSideBySide(t *testing.T) {
 			return
 		}
 		w := b.place.Workspace
-		os.Mkdir(w+"/.idea", placeholderMode.Perm()) // a killed process has left it
-		os.Chmod(w+"/.idea", placeholderMode.Perm()|fs.ModeSticky)
+		os.Mkdir(w+"/HEAD", placeholderMode.Perm()) // a killed process has left it
+		os.Chmod(w+"/HEAD", placeholderMode.Perm()|fs.ModeSticky)
 		ended := make(chan string)
 		for range 6 {
 			go func() {
-				out, _ := b.sh(b.t.Context(), "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.02; mkdir .git/x && echo made; mkdir HEAD .idea && echo made; rmdir .git && echo gone; done 2>/dev/null")
+				out, _ := b.sh(b.t.Context(), "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.02; mkdir .git/x && echo made; mkdir HEAD && echo made; rmdir .git && echo gone; done 2>/dev/null")
 				ended <- out
 			}()
 			time.Sleep(40 * time.Millisecond) // they begin and end at different times

@@ -108,6 +108,8 @@ type Place struct {
 	Self      string   `json:"self,omitzero"`       // our own program, which is run as an interpreter
 	Image     string   `json:"image,omitzero"`      // for the container engine
 	Runtime   string   `json:"runtime,omitzero"`    // the container engine's command
+
+	found []string // the repositories in it, if somebody has looked
 }
 
 // Check refuses a workspace that would give away what a sandbox is for.
@@ -156,6 +158,9 @@ type Streams struct {
 type Exit struct {
 	Code   int    // its exit code, 128+n if signal n ended it
 	Killed string // why the sandbox ended it, "" if it did not
+	// Made are files in the workspace that other programs obey, that the program made, and that its permit does not
+	// name: paths below the workspace.
+	Made []string `json:",omitzero"`
 }
 
 // Report says what is in force around a program: with every guarantee the mechanism, and what is missing.

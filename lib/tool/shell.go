@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"clawsh/lib/config"
+	"clawsh/lib/obeyed"
 	"clawsh/lib/record"
 )
 
@@ -149,6 +150,7 @@ func (j *job) result(l Launched, err error) Result {
 		r.Meta.Sandbox = record.SandboxInterpreter
 	}
 	j.out.into(&r, j.env.Result)
+	r.tellMade(l.Made)
 	var none NoSandboxError
 	switch {
 	case errors.As(err, &none):
@@ -165,6 +167,21 @@ func (j *job) result(l Launched, err error) Result {
 		j.reported(&r, *l.Report)
 	}
 	return r
+}
+
+// tellMade says in the output, to the model and to people, which files the command made that other programs obey.
+func (r *Result) tellMade(made []string) {
+	for _, name := range made {
+		row, ok := obeyed.Match(name)
+		if !ok {
+			row.Program, row.Why = "git", "it makes its directory a repository, whose settings name programs"
+		}
+		if r.Output != "" && !strings.HasSuffix(r.Output, "\n") {
+			r.Output += "\n"
+		}
+		r.Output += fmt.Sprintf("[clawsh: this command made %+q, which %s obeys: %s]\n", name, row.Program, row.Why)
+	}
+	r.Meta.Made = made
 }
 
 func (j *job) reported(r *Result, report Report) {

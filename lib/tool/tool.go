@@ -70,6 +70,7 @@ type Launched struct {
 	Words       string  // its last, if it crashed
 	Engine      string
 	Confinement *record.Confinement
+	Made        []string // what programs made that others obey, below the workspace
 }
 
 // Launcher has a script interpreted in the sandbox. The error is a NoSandboxError, the cause of ctx, or why the interpreter

@@ -54,7 +54,7 @@ func FuzzMatch(f *testing.F) {
 		if row.Exact {
 			return
 		}
-		if _, ok := Match(above + "/" + strings.ToUpper(name) + "/" + below); !ok && strings.ToLower(strings.ToUpper(name)) == strings.ToLower(name) {
+		if _, ok := Match(above + "/" + strings.ToUpper(name) + "/" + below); !ok && strings.EqualFold(strings.ToUpper(name), name) {
 			t.Errorf("%q, but not in capitals, or not %q below it", name, below)
 		}
 		if _, ok := Brings(name); !ok {

@@ -85,7 +85,7 @@ func judgeHere(bare bool) error {
 			_, _, verdicts[i] = unix.RawSyscall6(uintptr(c.Number), uintptr(a[0]), uintptr(a[1]), uintptr(a[2]), uintptr(a[3]), uintptr(a[4]), uintptr(a[5]))
 		}
 		done.Store(true)
-		for { // it can do nothing else any more
+		for done.Load() { // it can do nothing else any more
 		}
 	}()
 	for !done.Load() {

@@ -14,7 +14,6 @@ import (
 // directory can take as long as starting a program, and removed with all that is in it when the command has ended.
 type privateHome struct {
 	dir  string
-	seen string // where programs see it
 	once sync.Once
 	ws   *workspace
 	err  error

@@ -75,6 +75,9 @@ func TestSchemasRefuse(t *testing.T) {
 		{"fixture_step", `{"final_text":"a","final_text_jq":"b"}`}, {"fixture_step", `{"tool_calls":[]}`}, {"fixture_step", `{"final_text":"a","error":"auth"}`},
 		{"receipt", `{"id":"receipt-1"}`}, {"user", `{"v":2,"kind":"user","id":"x","content":"y"}`}, {"final", `{"v":1,"kind":"final"}`},
 		{"envelope", `{"schema_version":"2.0","timestamp":"2026-05-12T14:00:00Z","command":"x","exit_code":1,"output_format":"json","data":{}}`},
+		{"doctor", `{"findings":[],"wrong":0,"mended":0}`}, {"doctor", `{"findings":[{"check":"moon","state":"ok","message":"x"}],"wrong":0,"mended":0}`},
+		{"doctor", `{"findings":[{"check":"disk","state":"ok","message":"x","mend":"y"}],"wrong":0,"mended":0}`},
+		{"doctor", `{"findings":[{"check":"disk","state":"wrong","message":"x","mended":true}],"wrong":0,"mended":1}`},
 	} {
 		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(c[1]))
 		if err != nil {

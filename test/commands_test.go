@@ -88,34 +88,65 @@ func schemaName(line []byte) string {
 // schemas are the compiled ones.
 var schemas sync.Map
 
-// validate checks one line against the schema of its kind.
+// validate checks one line against the schema of its kind, and what an envelope holds against that of the command, if there is one.
 func validate(line []byte) error {
 	name := schemaName(line)
-	s, ok := schemas.Load(name)
-	if !ok {
-		b, err := docs.FS.ReadFile("schemas/" + name + ".json")
-		if err != nil {
-			_, err = record.Parse(line) // a kind of somebody else's
-			return err
-		}
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-		if err != nil {
-			return err
-		}
-		c := jsonschema.NewCompiler()
-		if err := c.AddResource(name+".json", doc); err != nil {
-			return err
-		}
-		if s, err = c.Compile(name + ".json"); err != nil {
-			return err
-		}
-		schemas.Store(name, s)
+	s, err := compiled(name)
+	if err != nil {
+		_, err = record.Parse(line) // a kind of somebody else's
+		return err
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
 	if err != nil {
 		return err
 	}
-	return s.(*jsonschema.Schema).Validate(doc)
+	if err := s.Validate(doc); err != nil || name != "envelope" {
+		return err
+	}
+	return validateData(doc.(map[string]any))
+}
+
+// validateData checks what a command found against its schema. Other commands have names of records: audit.
+func validateData(envelope map[string]any) error {
+	name, _ := envelope["command"].(string)
+	if name != "doctor" {
+		return nil
+	}
+	s, err := compiled(name)
+	if err != nil {
+		return err
+	}
+	data := envelope["data"]
+	if failure, ok := envelope["error"].(map[string]any); ok && data == nil {
+		data = failure["details"]
+	}
+	if data == nil {
+		return nil
+	}
+	return s.Validate(data)
+}
+
+func compiled(name string) (*jsonschema.Schema, error) {
+	if s, ok := schemas.Load(name); ok {
+		return s.(*jsonschema.Schema), nil
+	}
+	b, err := docs.FS.ReadFile("schemas/" + name + ".json")
+	if err != nil {
+		return nil, err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(name+".json", doc); err != nil {
+		return nil, err
+	}
+	s, err := c.Compile(name + ".json")
+	if err == nil {
+		schemas.Store(name, s)
+	}
+	return s, err
 }
 
 // step is one answer of the scripted HTTP server.

@@ -8,9 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
@@ -65,9 +62,9 @@ func (d *examination) faults(ctx context.Context, cfg *config.Config, fine strin
 	faults := config.Inspect(d.paths, cfg)
 	for _, f := range faults {
 		found := finding{Check: "home", State: wrong, Message: f.String(), Hint: f.Hint}
-		if f.Mode != 0 {
+		if f.Mendable() {
 			found.Hint, found.Mend = "", f.Hint
-			found.mend = func(context.Context) error { return os.Chmod(f.Path, f.Mode) }
+			found.mend = func(context.Context) error { return f.Mend() }
 		}
 		all = d.tell(ctx, found) && all
 	}
@@ -91,13 +88,7 @@ func (d *examination) settings(ctx context.Context) bool {
 		return d.tell(ctx, failure("configuration", err))
 	}
 	d.config = cfg
-	if err := cfg.CheckWorkspace(); err != nil {
-		f := failure("workspace", err)
-		if cfg.Workspace.From == config.FromConfig {
-			f.Mend, f.mend = "make it", func(context.Context) error { return os.MkdirAll(cfg.Workspace.Fixed, 0o755) }
-		}
-		d.tell(ctx, f)
-	}
+	d.workspace(ctx)
 	state := finding{Check: "configuration", State: sound, Message: cfg.File + " is valid"}
 	if !cfg.Found() {
 		state.Message = "there is none at " + cfg.File + ": the defaults are in force"
@@ -110,30 +101,25 @@ func (d *examination) settings(ctx context.Context) bool {
 	return true
 }
 
-var stagePrograms = []string{"claw-llm", "claw-gate", "claw-exec", "claw-receipt", "claw-mem", "claw-loop"}
-
-// programs looks for all programs, of one version.
-func (d *examination) programs(ctx context.Context) bool {
-	all := true
-	for _, name := range stagePrograms {
-		var v struct {
-			Version string `json:"version"`
-		}
-		err := d.stages.Query(ctx, &v, name, "--version")
-		switch {
-		case err != nil:
-			f := failure("programs", err)
-			f.Hint = "install all seven programs into one directory: make install"
-			all = d.tell(ctx, f) && all
-		case v.Version != command.Version:
-			all = d.tell(ctx, finding{Check: "programs", State: wrong, Message: fmt.Sprintf("%s is of version %s, clawsh of %s", name, v.Version, command.Version),
-				Hint: "install all seven programs of one version into one directory: make install"}) && all
-		}
+// workspace looks whether the agent has a directory to work in.
+func (d *examination) workspace(ctx context.Context) {
+	if err := d.config.CheckWorkspace(); err != nil {
+		d.tell(ctx, failure("workspace", err))
+		return
 	}
-	if all {
-		d.tell(ctx, finding{Check: "programs", State: sound, Message: "all seven are there, of version " + command.Version})
+	dir := d.config.WorkspaceDir
+	f := finding{Check: "workspace", State: sound, Message: dir}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f = finding{Check: "workspace", State: wrong, Message: "there is no " + dir, Mend: "make it",
+			mend: func(context.Context) error { return os.MkdirAll(dir, 0o755) }}
+	case err != nil:
+		f = failure("workspace", err)
+	case !info.IsDir():
+		f.State, f.Message, f.Hint = wrong, dir+" is not a directory", "move it away, or name another one: workspace_dir"
 	}
-	return all
+	d.tell(ctx, f)
 }
 
 func (d *examination) sandbox(ctx context.Context) {
@@ -189,7 +175,10 @@ func (d *examination) memory(ctx context.Context) {
 	}
 	f := failure("memory", err)
 	f.Mend, f.mend = "make indexes and mirrors anew: claw-mem check --rebuild --repair-mirror", func(ctx context.Context) error {
-		return d.stages.Query(ctx, &struct{}{}, "claw-mem", "check", "--rebuild", "--repair-mirror")
+		if err := d.stages.Query(ctx, &struct{}{}, "claw-mem", "check", "--rebuild", "--repair-mirror"); err != nil {
+			return err
+		}
+		return d.stages.Query(ctx, &struct{}{}, "claw-mem", "check")
 	}
 	d.tell(ctx, f)
 }
@@ -226,62 +215,6 @@ func (d *examination) audit(ctx context.Context) {
 		return d.stages.Query(ctx, &r, "claw-gate", "audit")
 	}
 	d.tell(ctx, f)
-}
-
-// clock compares the clock with the newest receipt: permits live by it.
-func (d *examination) clock(ctx context.Context) {
-	var r struct {
-		Receipts []struct {
-			Timestamp string `json:"timestamp"`
-		} `json:"receipts"`
-	}
-	now := time.Now()
-	if d.stages.Query(ctx, &r, "claw-receipt", "list", "--limit", "1") == nil && len(r.Receipts) > 0 {
-		last, err := time.Parse(time.RFC3339, r.Receipts[len(r.Receipts)-1].Timestamp)
-		if err == nil && now.Before(last.Add(-time.Minute)) {
-			d.tell(ctx, finding{Check: "clock", State: wrong, Message: fmt.Sprintf("it says %s, which is before the newest receipt, %s", now.UTC().Format(time.RFC3339), last.UTC().Format(time.RFC3339)),
-				Hint: "set the clock; permits and receipts go by it"})
-			return
-		}
-	}
-	if now.Year() < 2025 || now.Year() > 2100 {
-		d.tell(ctx, finding{Check: "clock", State: wrong, Message: fmt.Sprintf("it says %s", now.UTC().Format(time.RFC3339)), Hint: "set the clock"})
-		return
-	}
-	d.tell(ctx, finding{Check: "clock", State: sound, Message: now.UTC().Format(time.RFC3339)})
-}
-
-// leastFree is what a few turns need.
-const leastFree = 64 << 20
-
-// disks looks where clawsh writes.
-func (d *examination) disks(ctx context.Context) {
-	seen := map[string]bool{}
-	for _, dir := range []string{d.paths.Home, filepath.Dir(d.config.Memory.Path), filepath.Dir(d.config.Receipts.Path), os.TempDir()} {
-		if seen[dir] {
-			continue
-		}
-		seen[dir] = true
-		var s unix.Statfs_t
-		if err := unix.Statfs(dir, &s); err != nil {
-			d.tell(ctx, finding{Check: "disk", State: wrong, Message: fmt.Sprintf("%s: %v", dir, err)})
-			continue
-		}
-		free := int64(s.Bavail) * int64(s.Bsize)
-		f, err := os.CreateTemp(dir, ".clawsh-doctor-")
-		if err == nil {
-			_, err = f.Write([]byte("x"))
-			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
-		}
-		switch {
-		case err != nil:
-			d.tell(ctx, finding{Check: "disk", State: wrong, Message: fmt.Sprintf("nothing can be written in %s: %v", dir, err)})
-		case free < leastFree:
-			d.tell(ctx, finding{Check: "disk", State: wrong, Message: fmt.Sprintf("%s has %d MB left", dir, free>>20), Hint: "a call whose receipt cannot be written does not run"})
-		default:
-			d.tell(ctx, finding{Check: "disk", State: sound, Message: fmt.Sprintf("%s: %d MB free", dir, free>>20)})
-		}
-	}
 }
 
 func (d *examination) stop(ctx context.Context) {

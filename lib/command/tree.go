@@ -147,7 +147,7 @@ func (p *program) subcommands(group string) []string {
 // run checks the arguments, sets up signals and logging, and runs one command.
 func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args []string) (Result, error) {
 	if v, _ := cmd.Root().Flags().GetBool("version"); v && c.Name == "" {
-		return newVersion(p.Name), nil
+		return ThisBuild(p.Name), nil
 	}
 	if cmd.Flags().Changed("workspace") && p.global.Workspace == "" {
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "-C is empty: want a directory")

@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 )
 
-// versionResult says which program this is. What the build does not know is empty.
-type versionResult struct {
+// Build says which program this is, as --version does. What the build does not know is empty.
+type Build struct {
 	App     string `json:"app"`
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitzero"`
@@ -17,8 +17,9 @@ type versionResult struct {
 	Go      string `json:"go"`
 }
 
-func newVersion(app string) versionResult {
-	v := versionResult{App: app, Version: Version, Go: runtime.Version()}
+// ThisBuild is the build of the program that runs.
+func ThisBuild(app string) Build {
+	v := Build{App: app, Version: Version, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
@@ -36,16 +37,25 @@ func newVersion(app string) versionResult {
 	return v
 }
 
-// WriteText implements Result.
-func (v versionResult) WriteText(w io.Writer) error {
-	text := v.App + " " + v.Version
-	if v.Commit != "" {
-		commit := v.Commit[:min(12, len(v.Commit))]
-		if v.Changed {
-			commit += ", changed since"
-		}
-		text += fmt.Sprintf(" (commit %s, %s)", commit, v.Date[:min(10, len(v.Date))])
+// Same tells whether two programs were built from the same source.
+func (v Build) Same(other Build) bool {
+	return v.Version == other.Version && v.Commit == other.Commit && v.Changed == other.Changed
+}
+
+// String names the version and, if it is known, the commit.
+func (v Build) String() string {
+	if v.Commit == "" {
+		return v.Version
 	}
-	_, err := fmt.Fprintln(w, text)
+	commit := v.Commit[:min(12, len(v.Commit))]
+	if v.Changed {
+		commit += ", changed since"
+	}
+	return fmt.Sprintf("%s (commit %s, %s)", v.Version, commit, v.Date[:min(10, len(v.Date))])
+}
+
+// WriteText implements Result.
+func (v Build) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintln(w, v.App, v)
 	return err
 }

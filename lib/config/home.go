@@ -19,10 +19,10 @@ type Fault struct {
 	// What is wrong with it.
 	What string
 	// Hint is the command, or the sentence, that says how to mend it.
-	Hint string
-	// Mode is what to set if that mends it, 0 if not.
-	Mode fs.FileMode
-	code string
+	Hint        string
+	code        string
+	forbidden   fs.FileMode // the permissions that are the fault, 0 if they are not
+	home, below string      // where it lies, if that is in the home
 }
 
 func (f Fault) String() string { return f.Path + " " + f.What }
@@ -58,11 +58,7 @@ var entries = []entry{
 	{name: "keys/receipt", dir: true, forbidden: notReadable},
 	{name: "keys/receipt/receipt.key", forbidden: notReadable},
 	{name: "keys/receipt/receipt.pub", forbidden: notWritable},
-	{name: "keys/exec", dir: true, forbidden: notReadable},
-	{name: "keys/exec/seal.key", forbidden: notReadable},
-	{name: "keys/executors", dir: true, forbidden: notWritable},
 	{name: "keys/executors/*", forbidden: notWritable},
-	{name: "keys/gates", dir: true, forbidden: notWritable},
 	{name: "keys/gates/*", forbidden: notWritable},
 	{name: "audit.jsonl", forbidden: notWritable},
 	{name: "permits.used", forbidden: notWritable},
@@ -101,6 +97,7 @@ func Inspect(p Paths, c *Config) []Fault {
 	if p.Explicit {
 		g.named(p.File)
 	}
+	g.home = p.Home
 	if !g.top(p.Home) {
 		return g.faults
 	}
@@ -144,12 +141,17 @@ func CheckHome(p Paths, c *Config) error {
 // guard is one inspection.
 type guard struct {
 	euid   int
+	home   string
 	seen   map[string]bool // what was looked at, so that it is told once
 	faults []Fault
 }
 
-func (g *guard) fault(path, code, hint string, mode fs.FileMode, what string, args ...any) {
-	g.faults = append(g.faults, Fault{Path: path, What: fmt.Sprintf(what, args...), Hint: hint, Mode: mode, code: code})
+func (g *guard) fault(path, code, hint string, forbidden fs.FileMode, what string, args ...any) {
+	f := Fault{Path: path, What: fmt.Sprintf(what, args...), Hint: hint, code: code, forbidden: forbidden}
+	if f.forbidden != 0 {
+		f.within(g.home)
+	}
+	g.faults = append(g.faults, f)
 }
 
 const insecure = "home.insecure"
@@ -235,7 +237,7 @@ func (g *guard) judge(path string, info fs.FileInfo, e entry) bool {
 	case filepath.Ext(path) == ".toml":
 		code = "config.writable"
 	}
-	g.fault(path, code, shown(how, path), mode&^e.forbidden, "%s (mode %04o)", what, mode)
+	g.fault(path, code, shown(how, path), e.forbidden, "%s (mode %04o)", what, mode)
 	return true
 }
 
@@ -293,7 +295,7 @@ func (g *guard) wayTo(path string) {
 		}
 		mode := info.Mode()
 		if g.ownedAbove(dir, info) && mode.Perm()&notWritable != 0 && mode&fs.ModeSticky == 0 {
-			g.fault(dir, insecure, shown("chmod go-w", dir), mode.Perm()&^notWritable,
+			g.fault(dir, insecure, shown("chmod go-w", dir), notWritable,
 				"can be written to by others (mode %04o), and lies above what clawsh uses", mode.Perm())
 		}
 	}

@@ -25,12 +25,20 @@ func Find(name string) (string, error) {
 			return path, nil
 		}
 	}
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && executable(path) {
-			return path, nil
-		}
+	if path, ok := OnPath(name); ok {
+		return path, nil
 	}
 	return "", fmt.Errorf("%s is neither beside clawsh nor on PATH", name)
+}
+
+// OnPath looks for a program in the absolute directories of PATH alone.
+func OnPath(name string) (path string, ok bool) {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && executable(path) {
+			return path, true
+		}
+	}
+	return "", false
 }
 
 // Self is our own program, to be run again: the very same file, where the system lets us name it, even if another has taken

@@ -124,7 +124,8 @@ func (w *writer) handle(_ context.Context, line record.Line, out *stage.Writer) 
 	w.call.Event(command.EventReceiptWritten, "receipt_id", r.ID, "call_id", res.ID, "tool", r.Tool, "status", r.Status)
 	fields := []record.Field{{Name: "receipt_id", Value: r.ID}}
 	if why != nil {
-		w.call.Log.Warn(fmt.Sprintf("the result of call %s is unattested: %v", terminal.Escape(res.ID), why), "event", "unattested", "call_id", res.ID, "receipt_id", r.ID, "error", why.Error())
+		w.call.Log.Warn(fmt.Sprintf("the result of call %s is unattested", terminal.Escape(res.ID)),
+			"event", "unattested", "call_id", res.ID, "receipt_id", r.ID, "error", why.Error())
 		fields = append(fields, record.Field{Name: "unattested", Value: why.Error()})
 	}
 	spliced, err := line.With(fields...)

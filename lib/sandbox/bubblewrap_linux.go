@@ -46,7 +46,7 @@ func (bubblewrap) run(ctx context.Context, place Place, limits Limits, p Program
 	if own {
 		program = interpreter(insidePath, StageShell, p)
 	}
-	o := &order{Program: program, Limits: limits, Own: own, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), MinABI: 3, Alone: place.Alone}
+	o := &order{Program: program, Limits: limits, Own: own, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), MinABI: 3}
 	l := newLaunch(stageInner, o, s, limits)
 	cmd := exec.Command(bwrap)
 	cmd.Args = bwrapArgs(v)

@@ -45,9 +45,6 @@ const (
 const stopTime = 10 * time.Second
 
 func (container) run(ctx context.Context, place Place, limits Limits, p Program, s Streams) (Exit, error) {
-	if place.Alone {
-		return Exit{}, setupError{ErrAlone}
-	}
 	runtime := place.Runtime
 	if runtime == "" {
 		runtime = "docker"

@@ -67,7 +67,6 @@ type Adapt struct {
 	Home     string `json:"home,omitzero"`
 	Layout   string `json:"layout,omitzero"`
 	ReadOnly bool   `json:"read_only,omitzero"`
-	Alone    bool   `json:"alone,omitzero"`
 	// Obeyed are files that other programs obey, and that the call may write all the same.
 	Obeyed []string `json:"obeyed,omitzero"`
 	Limits Limits   `json:"limits,omitzero"` // zero: the sandbox's own
@@ -84,7 +83,7 @@ func (s *Sandbox) narrow(a Adapt) (Place, Limits) {
 		p.Layout = Staged
 	}
 	p.Obeyed = a.Obeyed
-	p.ReadOnly, p.Alone = p.ReadOnly || a.ReadOnly, p.Alone || a.Alone
+	p.ReadOnly = p.ReadOnly || a.ReadOnly
 	lower := func(have *int, want int) {
 		if want > 0 {
 			*have = min(*have, want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -118,6 +119,17 @@ func ownDomain(alone bool, programs ...string) error {
 		return fmt.Errorf("confine a program: %w", err)
 	}
 	return nil
+}
+
+// aloneFiles are what may be executed for a program that starts no other: itself, the system's loaders of programs, and git
+// where it keeps itself a second time.
+func aloneFiles(program string) []string {
+	files := []string{program, "/usr/lib/git-core/git", "/usr/libexec/git-core/git"}
+	for _, pattern := range []string{"/lib*/ld-*.so*", "/lib/*/ld-*.so*", "/usr/lib*/ld-*.so*", "/usr/lib/*/ld-*.so*"} {
+		found, _ := filepath.Glob(pattern)
+		files = append(files, found...)
+	}
+	return files
 }
 
 func allowBelow(ruleset int, path string, rights uint64) error {

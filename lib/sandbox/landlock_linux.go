@@ -40,7 +40,7 @@ func (landlocked) run(ctx context.Context, place Place, limits Limits, p Program
 	if place.Self != "" {
 		p = interpreter(place.Self, StageShared, p)
 	}
-	o := &order{Program: p, Limits: limits, Own: place.Self != "", Rotate: rotation(), MinABI: 3, Exact: true, Alone: place.Alone}
+	o := &order{Program: p, Limits: limits, Own: place.Self != "", Rotate: rotation(), MinABI: 3, Exact: true}
 	for _, m := range v {
 		switch m.Kind {
 		case mountRead:

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -151,35 +150,15 @@ func landlock(o *order) error {
 		return err
 	}
 	defer rules.Close()
-	without := uint64(0)
-	if o.Alone {
-		without = ll.AccessFSExecute
-		for _, p := range aloneFiles(o.Argv[0]) {
-			if err := rules.Allow(p, confine.ReadFiles); err != nil {
-				return err
-			}
-		}
-	}
 	for _, p := range o.Read {
-		if err := rules.Allow(p, confine.ReadFiles&^without); err != nil {
+		if err := rules.Allow(p, confine.ReadFiles); err != nil {
 			return err
 		}
 	}
 	for _, p := range o.Write {
-		if err := rules.Allow(p, confine.WriteFiles&^without); err != nil {
+		if err := rules.Allow(p, confine.WriteFiles); err != nil {
 			return err
 		}
 	}
 	return rules.Restrict(false)
-}
-
-// aloneFiles are what may be executed for a program that starts no other: itself, the system's loaders of programs, and git
-// where it keeps itself a second time.
-func aloneFiles(program string) []string {
-	files := []string{program, "/usr/lib/git-core/git", "/usr/libexec/git-core/git"}
-	for _, pattern := range []string{"/lib*/ld-*.so*", "/lib/*/ld-*.so*", "/usr/lib*/ld-*.so*", "/usr/lib/*/ld-*.so*"} {
-		found, _ := filepath.Glob(pattern)
-		files = append(files, found...)
-	}
-	return files
 }

@@ -8,8 +8,6 @@ import (
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
-
-	"clawsh/lib/confine"
 )
 
 // native is the engine of our own: namespaces and a root that is put together for the program.
@@ -66,9 +64,6 @@ func (native) run(ctx context.Context, place Place, limits Limits, p Program, s 
 		p = interpreter(insidePath, StageShell, p)
 	}
 	o := &order{Program: p, Limits: limits, Own: place.Self != "", View: v, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), Scratch: scratchDir()}
-	if place.Alone {
-		o.Alone, o.MinABI = true, confine.MinLandlock
-	}
 	if _, per := kernelRelease(6, 14); per {
 		o.PidMax = reservedPids + limits.Processes + ownThreads + 8
 		if o.Own {

@@ -22,7 +22,6 @@ type order struct {
 	Rotate  int      `json:"rotate,omitzero"`  // which processors: the first ones from here on
 	MinABI  int      `json:"min_abi"`          // of Landlock
 	Exact   bool     `json:"exact,omitzero"`   // no namespaces: Tasks is what the user has already, and the limit
-	Alone   bool     `json:"alone,omitzero"`   // nothing but the program itself may be executed, by Landlock
 	Own     bool     `json:"own,omitzero"`     // the program is our own, as an interpreter
 	Scratch string   `json:"scratch,omitzero"` // a directory of the host that the new root is built on
 }

@@ -95,7 +95,6 @@ type Place struct {
 	Layout    string   `json:"layout,omitzero"`     // Open or Staged, Open if empty
 	GitWrite  bool     `json:"git_write,omitzero"`  // .git may be changed, but for its hooks and settings
 	ReadOnly  bool     `json:"read_only,omitzero"`  // nothing of the workspace may be written
-	Alone     bool     `json:"alone,omitzero"`      // the program may start no other
 	Home      string   `json:"home,omitzero"`       // a writable directory of this call alone
 	Cache     string   `json:"cache,omitzero"`      // a writable directory of this workspace
 	CacheSeen string   `json:"cache_seen,omitzero"` // where programs see it, in engines with a view of their own

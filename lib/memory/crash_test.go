@@ -75,7 +75,7 @@ func slowMigration(path string) error {
 	}
 	defer conn.Close()
 	err = errors.Join(fts5.Register(conn), conn.CreateFunction("tick", 1, 0, func(_ sqlite3.Context, _ ...sqlite3.Value) { fmt.Println("tick") }),
-		conn.Exec(`PRAGMA synchronous=FULL; CREATE TEMP TRIGGER ticks AFTER UPDATE ON main.entries WHEN new.id % 200 = 0 BEGIN SELECT tick(new.id); END`))
+		conn.Exec(`PRAGMA synchronous=FULL; PRAGMA cache_size=20; CREATE TEMP TRIGGER ticks AFTER UPDATE ON main.entries WHEN new.id % 25 = 0 BEGIN SELECT tick(new.id); END`))
 	if err != nil {
 		return err
 	}

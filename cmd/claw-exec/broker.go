@@ -132,7 +132,8 @@ func (b *brokerState) run(ctx context.Context, a ask, files []*os.File) answer {
 		return answer{Error: b.sandboxErr.Error(), Refused: true}
 	}
 	a.Adapt.Self = true
-	exit, report, err := b.sandbox.Run(ctx, a.Adapt, sandbox.Program{Dir: real(b.config.WorkspaceDir)}, sandbox.Streams{Stdin: files[0], Stdout: files[1], Stderr: files[2]})
+	exit, report, err := b.sandbox.Run(ctx, a.Adapt, sandbox.Program{Dir: real(b.config.WorkspaceDir)},
+		sandbox.Streams{Stdin: files[0], Stdout: files[1], Stderr: files[2]})
 	var none *sandbox.Unavailable
 	var no syscall.Errno
 	switch {

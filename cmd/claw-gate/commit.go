@@ -38,7 +38,8 @@ func (g *gate) commit(call record.ToolCall, v record.Verdict) (record.Verdict, e
 	now := time.Now().UTC()
 	v.DecidedAt, v.AuditID = now.Format(record.TimeFormat), record.NewID("audit-")
 	claims := permit.Claims{CallID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool,
-		ArgsSHA256: record.HashBytes(call.Args), Risk: v.Risk, Decision: v.Decision, PolicyHash: v.PolicyHash, AuditID: v.AuditID, Executor: g.to, Obeyed: permit.Files(v.Obeyed)}
+		ArgsSHA256: record.HashBytes(call.Args), Risk: v.Risk, Decision: v.Decision, PolicyHash: v.PolicyHash,
+		AuditID: v.AuditID, Executor: g.to, Obeyed: permit.Files(v.Obeyed)}
 	if v.Decision == record.Allow {
 		v.ExpiresAt = now.Add(permit.Lifetime).Format(record.TimeFormat)
 		claims.ExpiresAt, claims.Nonce = v.ExpiresAt, permit.NewNonce()

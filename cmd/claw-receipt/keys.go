@@ -93,7 +93,8 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 		r.Created, err = receipt.CreateKeysAfter(dir, cfg.Receipts.Path, receipt.Past{Audit: cfg.AuditPath(), Lost: o.lost})
 		if errors.Is(err, receipt.ErrLost) {
 			return nil, envelope.Errorf(envelope.ExitError, "receipts.missing", "%w", err).
-				WithHint("restore %s, %s and %s together; if they are lost: claw-receipt keys --create --lost", terminal.Escape(cfg.Receipts.Path), terminal.Escape(cfg.ReceiptsDir()), terminal.Escape(dir))
+				WithHint("restore %s, %s and %s together; if they are lost: claw-receipt keys --create --lost",
+					terminal.Escape(cfg.Receipts.Path), terminal.Escape(cfg.ReceiptsDir()), terminal.Escape(dir))
 		}
 		if err != nil {
 			return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "%w", err)

@@ -28,8 +28,9 @@ func (d *examination) programs(ctx context.Context) bool {
 			f.Hint = "install all seven programs into one directory: make install"
 			all = d.tell(ctx, f) && all
 		case !build.Same(own):
-			all = d.tell(ctx, finding{Check: "programs", State: wrong, Message: fmt.Sprintf("%s is of version %s, clawsh of %s", name, build, own),
-				Hint: "install all seven programs of one build into one directory: make install"}) && all
+			all = d.tell(ctx, finding{Check: "programs", State: wrong,
+				Message: fmt.Sprintf("%s is of version %s, clawsh of %s", name, build, own),
+				Hint:    "install all seven programs of one build into one directory: make install"}) && all
 		}
 	}
 	if all {
@@ -72,12 +73,15 @@ func (d *examination) onPath(ctx context.Context) {
 		}
 	}
 	if len(others) > 0 {
-		d.tell(ctx, finding{Check: "programs", State: noted, Message: fmt.Sprintf("PATH leads to other programs than the ones in %s: %s", filepath.Dir(self), strings.Join(others, ", ")),
+		d.tell(ctx, finding{Check: "programs", State: noted,
+			Message: fmt.Sprintf("PATH leads to other programs than the ones in %s: %s",
+				filepath.Dir(self), strings.Join(others, ", ")),
 			Hint: "a pipeline that you type would use those: put " + filepath.Dir(self) + " first on PATH, or remove the others"})
 	}
 	if len(copies) > 0 {
-		d.tell(ctx, finding{Check: "programs", State: noted, Message: "the programs lie in several places: " + strings.Join(copies, ", "),
-			Hint: "keep all seven in one directory, so that an update reaches them all"})
+		d.tell(ctx, finding{Check: "programs", State: noted,
+			Message: "the programs lie in several places: " + strings.Join(copies, ", "),
+			Hint:    "keep all seven in one directory, so that an update reaches them all"})
 	}
 }
 

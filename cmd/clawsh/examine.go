@@ -51,7 +51,8 @@ func (d *examination) run(ctx context.Context) {
 // home looks at owners, kinds and modes; it tells whether clawsh can be used on it.
 func (d *examination) home(ctx context.Context) bool {
 	if _, err := os.Stat(d.paths.Home); errors.Is(err, fs.ErrNotExist) {
-		return d.tell(ctx, finding{Check: "home", State: wrong, Message: "there is no " + d.paths.Home, Mend: "set it up, as clawsh init does",
+		return d.tell(ctx, finding{Check: "home", State: wrong,
+			Message: "there is no " + d.paths.Home, Mend: "set it up, as clawsh init does",
 			mend: func(ctx context.Context) error { _, err := setUp(ctx, d.call, d.paths); return err }})
 	}
 	return d.faults(ctx, nil, "everything in "+d.paths.Home+" is yours alone to write")
@@ -80,7 +81,8 @@ func (d *examination) settings(ctx context.Context) bool {
 	var problems *config.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems.List {
-			d.tell(ctx, finding{Check: "configuration", State: wrong, Message: fmt.Sprintf("%s:%d:%d: %s %s", problems.File, p.Line, p.Column, p.Key, p.Message)})
+			d.tell(ctx, finding{Check: "configuration", State: wrong,
+				Message: fmt.Sprintf("%s:%d:%d: %s %s", problems.File, p.Line, p.Column, p.Key, p.Message)})
 		}
 		return false
 	}
@@ -144,11 +146,13 @@ func (d *examination) sandbox(ctx context.Context) {
 	}
 	switch {
 	case !r.Usable:
-		d.tell(ctx, finding{Check: "sandbox", State: wrong, Message: "no program can run: " + r.Why, Hint: "claw-exec sandbox says what each engine lacks"})
+		d.tell(ctx, finding{Check: "sandbox", State: wrong,
+			Message: "no program can run: " + r.Why, Hint: "claw-exec sandbox says what each engine lacks"})
 	case r.Mode == "off":
 		d.tell(ctx, finding{Check: "sandbox", State: noted, Message: `security.sandbox = "off": programs run unconfined`})
 	default:
-		d.tell(ctx, finding{Check: "sandbox", State: sound, Message: "programs can be confined, by: " + strings.Join(works, ", ")})
+		d.tell(ctx, finding{Check: "sandbox", State: sound,
+			Message: "programs can be confined, by: " + strings.Join(works, ", ")})
 	}
 }
 
@@ -156,7 +160,8 @@ func (d *examination) keys(ctx context.Context) {
 	for _, path := range []string{d.config.PermitKeyPath(), d.config.PermitPubPath(), filepath.Join(d.config.ReceiptKeysDir(), "receipt.key"),
 		filepath.Join(d.config.ReceiptKeysDir(), "receipt.pub")} {
 		if _, err := os.Lstat(path); err != nil {
-			d.tell(ctx, finding{Check: "keys", State: wrong, Message: path + " is missing", Hint: "put it back from a backup; clawsh init makes keys where none was used yet"})
+			d.tell(ctx, finding{Check: "keys", State: wrong,
+				Message: path + " is missing", Hint: "put it back from a backup; clawsh init makes keys where none was used yet"})
 			return
 		}
 	}
@@ -193,7 +198,8 @@ func (d *examination) receipts(ctx context.Context) {
 		return
 	}
 	if r.Torn > 0 {
-		d.tell(ctx, finding{Check: "receipts", State: noted, Message: fmt.Sprintf("%d bytes at the end were cut by a crash: the next receipt moves them aside", r.Torn)})
+		d.tell(ctx, finding{Check: "receipts", State: noted,
+			Message: fmt.Sprintf("%d bytes at the end were cut by a crash: the next receipt moves them aside", r.Torn)})
 	}
 	d.tell(ctx, finding{Check: "receipts", State: sound, Message: r.Evidence})
 }

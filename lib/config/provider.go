@@ -130,3 +130,16 @@ func (v *validator) baseURL(key, value string) {
 		}
 	}
 }
+
+// reaches tells whether following providers from one leads to target.
+func reaches(all map[string]Provider, from, target string, steps int) bool {
+	if steps > len(all) {
+		return true
+	}
+	for _, n := range all[from].Providers {
+		if n == target || all[n].Kind == "reliable" && reaches(all, n, target, steps+1) {
+			return true
+		}
+	}
+	return false
+}

@@ -339,19 +339,6 @@ func (v *validator) kind(key, name string, p Provider, c *Config) {
 	}
 }
 
-// reaches tells whether following providers from one leads to target.
-func reaches(all map[string]Provider, from, target string, steps int) bool {
-	if steps > len(all) {
-		return true
-	}
-	for _, n := range all[from].Providers {
-		if n == target || all[n].Kind == "reliable" && reaches(all, n, target, steps+1) {
-			return true
-		}
-	}
-	return false
-}
-
 func (v *validator) agents(c *Config) {
 	if !isAgent(c.DefaultAgent) {
 		v.problem("default_agent", "%s: want lower-case letters, digits, _ and -", quote("", c.DefaultAgent))

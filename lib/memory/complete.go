@@ -38,7 +38,8 @@ func (s *Store) Before(e *Entry) (list []Entry, all bool, err error) {
 		return list, false, err
 	}
 	all = true
-	err = s.query(`SELECT 1 FROM entries WHERE conversation_id = ? AND id < ? LIMIT 1`, func(*sqlite3.Stmt) error { all = false; return nil }, e.ConversationID, id-lagRows)
+	err = s.query(`SELECT 1 FROM entries WHERE conversation_id = ? AND id < ? LIMIT 1`,
+		func(*sqlite3.Stmt) error { all = false; return nil }, e.ConversationID, id-lagRows)
 	return list, all, err
 }
 

@@ -170,7 +170,8 @@ func compare(got, want Claims) error {
 		{"version", got.V, want.V}, {"call id", got.CallID, want.CallID}, {"conversation", got.ConversationID, want.ConversationID},
 		{"tool", got.Tool, want.Tool}, {"arguments", got.ArgsSHA256, want.ArgsSHA256}, {"risk", got.Risk, want.Risk},
 		{"decision", got.Decision, want.Decision}, {"policy", got.PolicyHash, want.PolicyHash},
-		{"audit id", got.AuditID, want.AuditID}, {"executor", got.Executor, want.Executor}, {"home", got.HomeID, want.HomeID}, {"list of obeyed files", got.Obeyed, want.Obeyed}} {
+		{"audit id", got.AuditID, want.AuditID}, {"executor", got.Executor, want.Executor}, {"home", got.HomeID, want.HomeID},
+		{"list of obeyed files", got.Obeyed, want.Obeyed}} {
 		if f.got != f.want {
 			return fmt.Errorf("%w: its %s differs", ErrMismatch, f.name)
 		}

@@ -143,7 +143,8 @@ func (l *line) receipt() Receipt {
 
 // lineOf is the receipt as its bytes.
 func lineOf(r Receipt) (l line) {
-	for i, s := range []string{r.ID, r.Timestamp, r.ConversationID, r.Tool, r.ArgsHash, r.ResultHash, r.Status, r.Risk, r.Attestation, r.PreviousHash, r.ReceiptHash, r.MAC} {
+	for i, s := range []string{r.ID, r.Timestamp, r.ConversationID, r.Tool, r.ArgsHash, r.ResultHash,
+		r.Status, r.Risk, r.Attestation, r.PreviousHash, r.ReceiptHash, r.MAC} {
 		if l[i] = []byte(s); (i == fMac || i == fAttestation) && s == "" {
 			l[i] = nil
 		}

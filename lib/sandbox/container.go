@@ -26,7 +26,8 @@ func (container) name() string { return Container }
 
 func (container) report() Report {
 	return Report{Engine: Container, Guarantees: map[Guarantee]string{
-		Network: "--network none", Files: partly + "--read-only, mounts; a .git that is missing in the workspace can be made", Secrets: "image", Temporary: "tmpfs", Processes: "process namespace",
+		Network: "--network none", Secrets: "image", Temporary: "tmpfs", Processes: "process namespace",
+		Files:       partly + "--read-only, mounts; a .git that is missing in the workspace can be made",
 		Environment: "--env", Privileges: "--cap-drop, no-new-privileges", Calls: partly + "the container engine's own filter",
 		Memory: "--memory", Tasks: "--pids-limit", CPU: "--cpus, rlimit", Descriptors: "rlimit"}}
 }
@@ -131,7 +132,10 @@ func containerArgs(name string, place Place, limits Limits, p Program, uid, gid 
 		"--ulimit", "fsize=" + strconv.FormatInt(limits.FileBytes, 10), "--ulimit", "core=0", "--ipc", "private", "--hostname", "sandbox",
 		"--user", strconv.Itoa(uid) + ":" + strconv.Itoa(gid), "--tmpfs", "/tmp:rw,nosuid,nodev,size=" + strconv.FormatInt(limits.TmpBytes, 10)}
 	for _, m := range v {
-		own := inside(m.Target, place.Workspace) || slices.ContainsFunc(place.Roots, func(r string) bool { return inside(m.Target, r) }) || place.Home != "" && m.Source == place.Home || place.Cache != "" && m.Source == place.Cache || place.Self != "" && m.Target == insidePath
+		own := inside(m.Target, place.Workspace) ||
+			slices.ContainsFunc(place.Roots, func(r string) bool { return inside(m.Target, r) }) ||
+			place.Home != "" && m.Source == place.Home || place.Cache != "" && m.Source == place.Cache ||
+			place.Self != "" && m.Target == insidePath
 		if strings.ContainsAny(m.Source+m.Target, ",\n\"") {
 			return nil, fmt.Errorf("%q: the container engine's command takes no path with a comma, a quote or a new line", m.Target)
 		}

@@ -63,7 +63,8 @@ func (native) run(ctx context.Context, place Place, limits Limits, p Program, s 
 	if place.Self != "" {
 		p = interpreter(insidePath, StageShell, p)
 	}
-	o := &order{Program: p, Limits: limits, Own: place.Self != "", View: v, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), Scratch: scratchDir()}
+	o := &order{Program: p, Limits: limits, Own: place.Self != "", View: v, Read: []string{"/"},
+		Write: append(writable(v), "/proc"), Rotate: rotation(), Scratch: scratchDir()}
 	if _, per := kernelRelease(6, 14); per {
 		o.PidMax = reservedPids + limits.Processes + ownThreads + 8
 		if o.Own {

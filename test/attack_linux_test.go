@@ -68,29 +68,8 @@ func sharedDir(t *testing.T, uid int) string {
 }
 
 func attack(t *testing.T, engine string, uid int) {
-	dir := sharedDir(t, uid)
-	w := dir + "/w"
-	for _, d := range []string{w, w + "/.git", w + "/.git/hooks", w + "/sub", w + "/sub/.git", dir + "/home", dir + "/home/.ssh", dir + "/home/.clawsh", dir + "/home/.clawsh/keys", dir + "/home/.clawsh/keys/exec", dir + "/bin"} {
-		os.Mkdir(d, 0o755)
-		os.Chown(d, uid, uid)
-	}
-	secrets := []string{dir + "/home/.ssh/id_ed25519", dir + "/home/.netrc", dir + "/home/.clawsh/keys/exec/seal.key"}
-	readable := dir + "/bin/readable"
-	for _, f := range append(slices.Clone(secrets), w+"/.git/config", w+"/sub/.git/config", dir+"/tmpfile", readable) {
-		os.WriteFile(f, []byte("planted"), 0o644)
-		os.Chown(f, uid, uid)
-	}
-	program, launcher := dir+"/bin/attack", dir+"/bin/claw-exec"
-	build := exec.Command("go", "build", "-o", program, "./test/attack")
-	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	b, err := os.ReadFile(filepath.Join(bin, "claw-exec"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	os.WriteFile(launcher, b, 0o755)
+	dir, secrets := plantAttack(t, uid)
+	w, readable, program, launcher := dir+"/w", dir+"/bin/readable", dir+"/bin/attack", dir+"/bin/claw-exec"
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -125,6 +104,46 @@ func attack(t *testing.T, engine string, uid int) {
 	if code != 0 || !strings.Contains(out, "tried ") {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
+	judgeAttempts(t, engine, uid, out)
+	unchanged(t, engine, dir, before)
+	if n := arrived(); n > 0 {
+		t.Errorf("%s: %d messages arrived", engine, n)
+	}
+}
+
+// plantAttack makes a place with secrets, what must not change, and the programs of the attack.
+func plantAttack(t *testing.T, uid int) (dir string, secrets []string) {
+	t.Helper()
+	dir = sharedDir(t, uid)
+	w := dir + "/w"
+	for _, d := range []string{w, w + "/.git", w + "/.git/hooks", w + "/sub", w + "/sub/.git", dir + "/home", dir + "/home/.ssh",
+		dir + "/home/.clawsh", dir + "/home/.clawsh/keys", dir + "/home/.clawsh/keys/exec", dir + "/bin"} {
+		os.Mkdir(d, 0o755)
+		os.Chown(d, uid, uid)
+	}
+	secrets = []string{dir + "/home/.ssh/id_ed25519", dir + "/home/.netrc", dir + "/home/.clawsh/keys/exec/seal.key"}
+	readable := dir + "/bin/readable"
+	for _, f := range append(slices.Clone(secrets), w+"/.git/config", w+"/sub/.git/config", dir+"/tmpfile", readable) {
+		os.WriteFile(f, []byte("planted"), 0o644)
+		os.Chown(f, uid, uid)
+	}
+	program, launcher := dir+"/bin/attack", dir+"/bin/claw-exec"
+	build := exec.Command("go", "build", "-o", program, "./test/attack")
+	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	b, err := os.ReadFile(filepath.Join(bin, "claw-exec"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.WriteFile(launcher, b, 0o755)
+	return dir, secrets
+}
+
+// judgeAttempts reads what the attack tells of each of its attempts.
+func judgeAttempts(t *testing.T, engine string, uid int, out string) {
+	t.Helper()
 	var used []string
 	for line := range strings.Lines(out) {
 		line = strings.TrimSpace(line)
@@ -149,6 +168,15 @@ func attack(t *testing.T, engine string, uid int) {
 			t.Errorf("%s: %q is no gap any more", engine, g)
 		}
 	}
+	tried := 0
+	if _, n, ok := strings.Cut(out, "tried "); !ok || func() error { _, err := fmt.Sscan(n, &tried); return err }() != nil || tried < leastAttempts {
+		t.Errorf("%s: %d attempts, want %d", engine, tried, leastAttempts)
+	}
+}
+
+// unchanged checks that the attack has left everything around the workspace as it was.
+func unchanged(t *testing.T, engine, dir string, before map[string]string) {
+	t.Helper()
 	for path, was := range before {
 		if now := around(t, dir)[path]; now != was {
 			t.Errorf("%s: it changed %s: %s, before %s", engine, path, now, was)
@@ -156,13 +184,6 @@ func attack(t *testing.T, engine string, uid int) {
 	}
 	if now := around(t, dir); len(now) != len(before) {
 		t.Errorf("%s: there are %d files around the workspace, %d before", engine, len(now), len(before))
-	}
-	if n := arrived(); n > 0 {
-		t.Errorf("%s: %d messages arrived", engine, n)
-	}
-	tried := 0
-	if _, n, ok := strings.Cut(out, "tried "); !ok || func() error { _, err := fmt.Sscan(n, &tried); return err }() != nil || tried < leastAttempts {
-		t.Errorf("%s: %d attempts, want %d", engine, tried, leastAttempts)
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 
 // pty: pty SCRIPT COMMAND… — runs the command on a pseudo-terminal that is its controlling terminal. SCRIPT is a file with
 // one step a line: "expect TEXT" waits until TEXT was printed after the last match; "send TEXT" types it (\n, \r, \x03 are
-// understood), before the command is started if it is the first step; "hangup" closes the terminal; "touch FILE" makes a file. What was printed is kept in the file "tty".
+// understood), before the command is started if it is the first step; "size ROWS COLUMNS", before all others, says how large the
+// screen is; "hangup" closes the terminal; "touch FILE" makes a file. What was printed is kept in the file "tty".
 func pty(ts *testscript.TestScript, neg bool, args []string) {
 	master, slave, err := openPTY()
 	ts.Check(err)
@@ -39,6 +40,10 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	steps := strings.Split(ts.ReadFile(args[0]), "\n")
+	if size, ok := strings.CutPrefix(steps[0], "size "); ok {
+		ts.Check(resize(slave, size))
+		steps = steps[1:]
+	}
 	if ahead, ok := strings.CutPrefix(steps[0], "send "); ok { // however fast the program is, this is there before it asks
 		master.WriteString(typed(ahead))
 		steps = steps[1:]
@@ -73,6 +78,15 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 	if (err != nil) != neg || errors.Is(err, errStuck) {
 		ts.Fatalf("%v on the terminal: %v", args[1:], err)
 	}
+}
+
+// resize sets the rows and columns of a terminal.
+func resize(f *os.File, size string) error {
+	var ws unix.Winsize
+	if _, err := fmt.Sscan(size, &ws.Row, &ws.Col); err != nil {
+		return err
+	}
+	return unix.IoctlSetWinsize(int(f.Fd()), unix.TIOCSWINSZ, &ws)
 }
 
 // typed is what a step types.

@@ -233,22 +233,22 @@ func watchEstop(ctx context.Context, home string, cancel context.CancelFunc) fun
 	return func() { close(done) }
 }
 
-// longRows is how many rows of a screen may push the head of the question off it: then it is told again.
-const longRows = 15
-
-// prompt shows the whole call: what is the text of its arguments (show).
+// prompt shows the whole call: what is the text of its arguments (show). Where it does not fit on the screen, its head is told again
+// right above the place of the answer.
 func prompt(call record.ToolCall, v record.Verdict, what string, always bool) string {
 	text := fmt.Sprintf("\nTool request:\n  tool: %s\n  risk: %s\n  reason: %s\n%s",
 		terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason), what)
-	if n := rows(what); n > longRows {
-		text += fmt.Sprintf("  (those were %d rows and %d bytes of arguments for %s, risk %s: %s)\n", n, len(call.Args), terminal.Escape(call.Tool), v.Risk,
-			terminal.Escape(v.Reason))
-	}
 	text += "  y: yes, once\n  s: yes, to exactly this call for the rest of the session\n"
 	if always {
 		text += "  a: always, by a rule that is shown first\n"
 	}
-	return text + "  anything else: no\nApprove? [y/N] "
+	text += "  anything else: no\n"
+	high, wide := terminal.Size()
+	if terminal.Rows(text, wide) >= high { // the place of the answer takes a row, too
+		text += fmt.Sprintf("  (those were %d rows and %d bytes of arguments for %s, risk %s: %s)\n", terminal.Rows(what, wide), len(call.Args),
+			terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason))
+	}
+	return text + "Approve? [y/N] "
 }
 
 // report logs the verdict.

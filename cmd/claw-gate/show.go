@@ -84,15 +84,6 @@ func indented(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ") + "\n"
 }
 
-// rows is about how many rows a text takes on a screen of the usual width, empty ones too.
-func rows(text string) int {
-	n := 0
-	for line := range strings.Lines(text) {
-		n += 1 + (len(line)+7*strings.Count(line, "\t"))/80
-	}
-	return n
-}
-
 // change is what a call makes of a file.
 type change struct {
 	body  string

@@ -157,7 +157,8 @@ type checkChange struct {
 // decisions in the order of their strictness.
 var decisions = []string{record.Allow, "ask", record.Deny}
 
-// count compares what would be decided with what was: a call that was approved was asked.
+// count compares what would be decided with what was. A call that a person was to be asked about was asked, whatever came
+// of it, and so was one that the gate let run unasked, since it could change nothing, where the policy asks.
 func (k *checker) count(now record.Verdict, old *record.Verdict) {
 	k.changes.Calls++
 	if old == nil {
@@ -165,7 +166,7 @@ func (k *checker) count(now record.Verdict, old *record.Verdict) {
 		return
 	}
 	before := old.Decision
-	if old.Approval != record.ApprovalNotRequired && old.Approval != "" {
+	if old.Approval != record.ApprovalNotRequired && old.Approval != "" || old.Rule == ruleIdle {
 		before = "ask"
 	}
 	a, b := slices.Index(decisions, before), slices.Index(decisions, now.Decision)

@@ -56,7 +56,7 @@ type removedResult struct {
 
 // WriteText says what was removed.
 func (r removedResult) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "removed %s: it is asked again\n", r.Removed)
+	_, err := fmt.Fprintf(w, "removed %s; this call will be asked about again\n", r.Removed)
 	return err
 }
 

@@ -25,7 +25,7 @@ func (r archiveResult) WriteText(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "nothing to put away: the next message begins a new conversation")
 		return err
 	}
-	what := "is archived: it is not gone on with by itself, and is still found and shown"
+	what := "is archived: -c no longer continues it; you can still search and show it"
 	if r.Conversation.ArchivedAt == "" {
 		what = "is no longer archived"
 	}
@@ -43,7 +43,7 @@ type archiveOptions struct {
 func archive() command.Command {
 	var o archiveOptions
 	return command.Command{Name: "archive", Envelope: "memory archive", Args: "CONVERSATION_ID | --latest", Max: 1,
-		Summary: "put a conversation away: it is not the latest any more, and is still found and shown",
+		Summary: "put a conversation away: -c no longer continues it; search and show still find it",
 		Long:    "The beginning of the id is enough, if no other starts like it.",
 		Example: "claw-mem archive --latest",
 		Flags: func(f *pflag.FlagSet) {

@@ -43,8 +43,14 @@ func (l listResult) WriteText(w io.Writer) error {
 	if len(l.Receipts) == 0 && l.Unreadable == 0 {
 		fmt.Fprintln(t, "no receipts yet")
 	}
-	if err := t.Flush(); err != nil || l.Unreadable == 0 {
+	if err := t.Flush(); err != nil {
 		return err
+	}
+	if len(l.Receipts) > 0 {
+		fmt.Fprintln(w, "receipts hold hashes; what a call was: clawsh receipt show ID --with-content")
+	}
+	if l.Unreadable == 0 {
+		return nil
 	}
 	_, err := fmt.Fprintf(w, "%d lines are no receipts: run claw-receipt verify\n", l.Unreadable)
 	return err

@@ -40,20 +40,36 @@ func (s showResult) WriteText(w io.Writer) error {
 	if s.Content == nil {
 		return nil
 	}
-	says := func(match bool) string {
+	says := func(matches string, match bool) string {
 		if match {
-			return "match the receipt"
+			return matches + " the receipt"
 		}
-		return "are NOT what the receipt was written for"
+		return "NOT what the receipt was written for"
 	}
-	fmt.Fprintf(w, "\narguments, which %s:\n%s\n", says(s.Content.ArgsMatch), terminal.Sanitize(string(s.Content.Args)))
-	_, err := fmt.Fprintf(w, "\nsuccess, output and error, which %s: %t\n%s\n%s\n", says(s.Content.ResultMatch), s.Content.Success, terminal.Sanitize(s.Content.Output), terminal.Sanitize(s.Content.Error))
-	return err
+	fmt.Fprintf(w, "\narguments (%s):\n%s\n", says("match", s.Content.ArgsMatch), terminal.Sanitize(string(s.Content.Args)))
+	fmt.Fprintf(w, "\nresult (%s): %s\n", says("matches", s.Content.ResultMatch), s.Content.became(s.Receipt))
+	for _, text := range []string{s.Content.Output, s.Content.Error} {
+		if text != "" {
+			fmt.Fprintln(w, terminal.Sanitize(text))
+		}
+	}
+	return nil
+}
+
+// became says in a word what became of the call.
+func (c *content) became(r receipt.Receipt) string {
+	switch {
+	case c.Success:
+		return "succeeded"
+	case c.ResultMatch && r.Status == record.StatusDenied:
+		return "denied"
+	}
+	return "failed"
 }
 
 func writeReceipt(w io.Writer, number int, r receipt.Receipt) {
 	for _, f := range [][2]string{{"number", fmt.Sprint(number)}, {"id", r.ID}, {"timestamp", r.Timestamp}, {"conversation_id", r.ConversationID},
-		{"tool", r.Tool}, {"status", r.Status}, {"risk", r.Risk}, {"args_hash", r.ArgsHash}, {"result_hash", r.ResultHash},
+		{"tool", r.Tool}, {"status", r.Status}, {"risk", r.Risk}, {"args_hash", r.ArgsHash}, {"result_hash", r.ResultHash}, {"attestation", r.Attestation},
 		{"previous_hash", r.PreviousHash}, {"receipt_hash", r.ReceiptHash}, {"mac", r.MAC}} {
 		if f[1] != "" {
 			fmt.Fprintf(w, "%-16s %s\n", f[0], terminal.Escape(f[1]))

@@ -38,6 +38,9 @@ func (v verifyResult) WriteText(w io.Writer) error {
 func (v verifyResult) failure() error {
 	code, what := "receipts.broken", fmt.Sprintf("invalid chain at receipt %d: ", v.FirstBad)
 	switch {
+	case v.Lacking > 0:
+		return envelope.Errorf(envelope.ExitError, "receipts.unattested", "receipt %d is not attested: %s; the %s", v.Lacking, v.Reason, strings.Replace(v.Evidence, "chain", "chain is", 1)).
+			WithHint("nothing was changed in the log: see what it was for with clawsh receipt show ID --with-content; without --attested the log passes")
 	case v.Chain == receipt.Intact && v.FirstBad > 0:
 		what = fmt.Sprintf("invalid receipt %d: ", v.FirstBad)
 	case v.Chain == receipt.Intact:

@@ -286,7 +286,8 @@ const ways = `How may the model work?
   middle  (recommended) Listed commands that only read run by themselves, too.
           Everything else is asked about, so that the model can build and test
           while you look on.
-  full    Nothing is asked.
+  full    Asks only before it writes files that other programs run, such as
+          .envrc. Everything else runs that no rule blocks.
 In each of them forbidden paths and commands stay blocked, commands run in the
 sandbox, and clawsh estop stops everything.
 `

@@ -71,14 +71,14 @@ func does(s config.Security) string {
 	case s.Autonomy == "readonly":
 		return "changes nothing and runs no programs"
 	case s.Autonomy == "full":
-		return "changes files and runs programs without asking"
+		return "asks only before it writes files that other programs run, such as .envrc"
 	}
-	text := "asks before it changes a file or runs a program"
+	text := "asks before every change and every program"
 	if high {
-		text += ", one of high risk, too"
+		text += ", risky ones included"
 	}
 	if harmless {
-		text += "; commands that only read run unasked"
+		text += "; commands that only read run without a question"
 	}
 	return text
 }

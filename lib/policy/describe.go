@@ -88,7 +88,7 @@ func (d Description) effect() string {
 	case "supervised":
 		return "low risk runs, medium asks, " + cmp.Or(high, "high is denied") + harmless
 	}
-	return "everything runs that no rule blocks"
+	return "asks only before it writes files that other programs run, such as .envrc"
 }
 
 // WriteText writes the policy for people.

@@ -28,7 +28,7 @@ func (v *verifier) conclude(chainErr error) {
 		bad = &p // whatever is required: somebody asked, and the answer is no
 	}
 	if bad == nil && v.trust.Attested && v.lacking.reason != "" {
-		bad = &v.lacking
+		bad, r.Lacking = &v.lacking, v.lacking.number
 	}
 	r.Valid = bad == nil
 	r.Evidence = v.evidence(chainErr != nil)

@@ -85,6 +85,9 @@ type Report struct {
 	Unmarked   int    `json:"unmarked"`   // that were written before results were sealed
 	Evidence   string `json:"evidence"`
 
+	// Lacking is FirstBad where the log is sound, and refused for a result alone that nobody vouches for.
+	Lacking int `json:"-"`
+
 	bytes int64 // that the good receipts take with their newlines
 }
 
@@ -226,7 +229,7 @@ func (v *verifier) attestation(l *line) {
 		}
 	case Unattested:
 		r.Unattested++
-		why = "it is unattested: nobody vouches for the result"
+		why = "nobody vouches for the result, since claw-exec did not seal it or it was changed on the way"
 	case Recovered:
 		r.Recovered++
 	default:

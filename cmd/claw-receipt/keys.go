@@ -48,10 +48,10 @@ func keys() command.Command {
 		Long: `Writes the public keys by which heads, checkpoints and proofs are checked, the one in use first and, behind those that it
 replaced, when it did. Give them to whoever checks; the secret ones stay in keys/receipt, where no other program may read.
 
---rotate makes new keys, for macs and for signatures. The old signing key is gone for good; the old key of macs stays, to
+--rotate makes new keys, for macs and for signatures. The old signing key is gone; the old key of macs stays, to
 verify the receipts that bear them. --accept signs a head for a log that has lost it, after you have looked at the log: its
 chain and macs must be good, but nobody can tell whether receipts are missing at its end. Where a good head says how many
-are missing, and they are lost for good, --missing says so too; calls up to then are not taken for interrupted.
+are missing, and they are lost, --missing says so too; calls up to then are not taken for interrupted.
 --create makes no keys where the gate has released calls and there are no receipts: they were removed. --lost begins anew all the same.`,
 		Example: "claw-receipt keys >receipt.pub",
 		Flags: func(f *pflag.FlagSet) {
@@ -99,6 +99,9 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 		if err != nil {
 			return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "%w", err)
 		}
+		if o.lost && !r.Created {
+			return nil, notLost(cfg)
+		}
 	case o.rotate:
 		if _, err := receipt.RotateKeys(dir, cfg.Receipts.Path); err != nil {
 			return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "%w", err)
@@ -117,12 +120,33 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 	return r, nil
 }
 
+// notLost says what to do where keys are there: none are made anew.
+func notLost(cfg *config.Config) error {
+	err := envelope.Errorf(envelope.ExitUsage, "usage", "--lost begins a log anew where its keys are lost, too; %s has the keys: nothing was changed", terminal.Escape(cfg.ReceiptKeysDir()))
+	src, openErr := reading(cfg.Receipts.Path)
+	if openErr != nil {
+		return openErr
+	}
+	defer src.Close()
+	k, keyErr := signing(cfg)
+	if keyErr != nil {
+		return keyErr
+	}
+	switch rep, why := receipt.Examine(src, k); {
+	case errors.Is(why, receipt.ErrAcceptable):
+		return err.WithHint("%s", acceptHint(rep))
+	case why == nil:
+		return err.WithHint("claw-receipt set-aside keeps a damaged log, and begins a new one")
+	}
+	return err
+}
+
 func accept(cfg *config.Config, missing int) error {
 	rep, err := receipt.Accept(cfg.Receipts.Path, receipt.Options{Keys: cfg.ReceiptKeysDir(), RotateBytes: cfg.Receipts.RotateBytes},
 		receipt.Loss{Receipts: missing, Audit: cfg.AuditPath()})
 	if errors.Is(err, receipt.ErrTampered) {
 		return envelope.Errorf(envelope.ExitError, "receipts.broken", "accept the log: %w", err).
-			WithHint("look for them in a copy first; if they are lost for good: --missing with their number")
+			WithHint("look for them in a copy first; if they are lost, give their number: %s", acceptHint(rep))
 	}
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "receipts.unavailable", "%w", err)

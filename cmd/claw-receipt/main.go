@@ -12,6 +12,6 @@ func main() {
 		Long: `Reads tool_result records on standard input and appends a receipt for each to the receipt log, a hash chain; once
 it is synced to disk the record is written out with its receipt_id. Other records pass through unchanged.`,
 		Access:   access,
-		Commands: []command.Command{acceptCommand(), filter(), verify(), list(), show(), keys(), checkpoint(), prove(), checkProof(), recoverCommand()},
+		Commands: []command.Command{acceptCommand(), filter(), verify(), list(), show(), keys(), checkpoint(), prove(), checkProof(), recoverCommand(), setAside()},
 	})
 }

@@ -25,8 +25,10 @@ func reading(path string) (*receipt.Source, error) {
 }
 
 // ownKeys are the keys of this home; nil if there are none.
-func ownKeys(cfg *config.Config) (*receipt.Keys, error) {
-	k, err := receipt.LoadKeys(cfg.ReceiptKeysDir())
+func ownKeys(cfg *config.Config) (*receipt.Keys, error) { return keysIn(cfg.ReceiptKeysDir()) }
+
+func keysIn(dir string) (*receipt.Keys, error) {
+	k, err := receipt.LoadKeys(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,6 +25,8 @@ import (
 type verifyResult struct {
 	Log string `json:"log"`
 	receipt.Report
+
+	elsewhere bool // it is not this home's
 }
 
 // WriteText says what was found. If it is not enough, the error says it all.
@@ -52,6 +56,10 @@ func (v verifyResult) failure() error {
 		return err.WithHint("if %s is another home's log, give its public key: --key", v.Log)
 	case v.Head == receipt.None && v.Macs == receipt.Valid:
 		return err.WithHint("if the head was lost, and you know by a copy or a checkpoint that no receipt is missing: claw-receipt keys --accept")
+	case v.Chain == receipt.Intact && v.Macs == receipt.Valid && v.Checkpoint != receipt.Disagrees && v.Head == receipt.Disagrees:
+		return err.WithHint("%s", acceptHint(v.Report))
+	case v.FirstBad > 0 && v.Require != receipt.LevelCheckpoint && !v.elsewhere:
+		return err.WithHint("restore %s from a copy, from receipt %d on; if there is none: claw-receipt set-aside keeps it and begins a new log", v.Log, v.FirstBad)
 	case v.FirstBad > 0:
 		return err.WithHint("compare %s with a copy, from receipt %d on", v.Log, v.FirstBad)
 	}
@@ -101,7 +109,7 @@ func (o *verifyOptions) run(c *command.Call) (command.Result, error) {
 			return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--%s is empty", name)
 		}
 	}
-	v := verifyResult{Log: o.log}
+	v := verifyResult{Log: o.log, elsewhere: o.log != ""}
 	if err := o.locate(c, &v); err != nil {
 		return nil, err
 	}
@@ -176,7 +184,11 @@ func (o *verifyOptions) trust(c *command.Call) (t receipt.Trust, err error) {
 	if err != nil {
 		return t, err
 	}
-	if t.Keys, err = ownKeys(cfg); err == nil && t.Keys == nil && o.log == "" && o.require == "" {
+	dir := cfg.ReceiptKeysDir()
+	if abs, err := filepath.Abs(o.log); o.log != "" && err == nil {
+		dir = cmp.Or(receipt.AsideKeys(dir, cfg.Receipts.Path, abs), dir)
+	}
+	if t.Keys, err = keysIn(dir); err == nil && t.Keys == nil && o.log == "" && o.require == "" {
 		err = envelope.Errorf(envelope.ExitConfig, "key.unavailable", "there are no receipt keys in %s: nothing but the chain could be checked", cfg.ReceiptKeysDir()).
 			WithHint("if there never were any, clawsh init makes them, and adopts the receipts that are there; --require chain checks the chain alone")
 	}

@@ -47,6 +47,7 @@ func commands() []command.Command {
 		handOver("receipt checkpoint", "claw-receipt", "checkpoint", "", "sign what the receipts are now, to be kept elsewhere"),
 		completing(handOver("receipt prove", "claw-receipt", "prove", "ID", "write a proof that a receipt is in the log"), receipts),
 		handOver("receipt check-proof", "claw-receipt", "check-proof", "FILE --key KEY", "check such a proof"),
+		handOver("receipt set-aside", "claw-receipt", "set-aside", "", "set a damaged receipt log aside, and begin a new one"),
 		handOver("receipt keys", "claw-receipt", "keys", "", "show the public keys of the receipts, or replace the keys"),
 		policyCommand(),
 		handOver("policy rules", "claw-gate", "policy rules", "", "list your own rules, and where each is from"),

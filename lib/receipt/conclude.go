@@ -197,6 +197,9 @@ func (v *verifier) evidence(broken bool) string {
 		parts = append(parts, fmt.Sprintf("it does not extend the checkpoint of %d", r.Size))
 	}
 	parts = append(parts, r.attestations()...)
+	if r.After {
+		parts = append(parts, "it took the place of a damaged log that was set aside")
+	}
 	if r.TornTail {
 		parts = append(parts, "the last line is unfinished, as a process leaves it that dies while it writes")
 	}

@@ -123,9 +123,7 @@ func createKeys(dir, log string, past Past) error {
 	if err := past.check(log, rep.Count); err != nil {
 		return err
 	}
-	var id [8]byte
-	rand.Read(id[:])
-	k := &Keys{Origin: "clawsh/receipts/" + hex.EncodeToString(id[:]), Adopted: rep.Count, AdoptedHash: rep.LastHash}
+	k := &Keys{Origin: newOrigin(), Adopted: rep.Count, AdoptedHash: rep.LastHash}
 	if err := k.renew(rep.Count + 1); err != nil {
 		return err
 	}
@@ -145,6 +143,13 @@ func createKeys(dir, log string, past Past) error {
 		}
 	}
 	return k.save(dir)
+}
+
+// newOrigin is the name of a new log.
+func newOrigin() string {
+	var id [8]byte
+	rand.Read(id[:])
+	return "clawsh/receipts/" + hex.EncodeToString(id[:])
 }
 
 // check refuses to begin a log where there must have been one. A log that has receipts, of a time without keys, is one.

@@ -79,10 +79,11 @@ type Report struct {
 	HeadCount  int    `json:"head_count,omitzero"`
 	Checkpoint string `json:"checkpoint"`
 	Size       int    `json:"checkpoint_count,omitzero"`
-	Attested   int    `json:"attested"`   // receipts of results that claw-exec has sealed
-	Unattested int    `json:"unattested"` // that nobody vouches for
-	Recovered  int    `json:"recovered"`  // that Recover wrote
-	Unmarked   int    `json:"unmarked"`   // that were written before results were sealed
+	Attested   int    `json:"attested"`             // receipts of results that claw-exec has sealed
+	Unattested int    `json:"unattested"`           // that nobody vouches for
+	Recovered  int    `json:"recovered"`            // that Recover wrote
+	Unmarked   int    `json:"unmarked"`             // that were written before results were sealed
+	After      bool   `json:"after_aside,omitzero"` // it took the place of a log that was set aside
 	Evidence   string `json:"evidence"`
 
 	// Lacking is FirstBad where the log is sound, and refused for a result alone that nobody vouches for.
@@ -198,6 +199,9 @@ func (v *verifier) receipt(raw []byte) error {
 	}
 	v.mac(&l)
 	v.attestation(&l)
+	if v.report.Count == 1 && string(l[fTool]) == asideTool && string(l[fAttestation]) == Recovered {
+		v.report.After = true
+	}
 	v.last = h
 	v.report.bytes += int64(len(raw)) + 1
 	n := v.report.Count

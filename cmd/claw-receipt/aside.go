@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"clawsh/lib/command"
+	"clawsh/lib/config"
+	"clawsh/lib/confine"
+	"clawsh/lib/envelope"
+	"clawsh/lib/receipt"
+	"clawsh/lib/terminal"
+)
+
+type asideResult struct{ receipt.SetAside }
+
+// WriteText says where the old log is, and what vouches for it.
+func (r asideResult) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "the damaged log is %s, its keys are in %s; its SHA-256 is %s\na new log %s begins with receipt %s, which names it\n",
+		terminal.Escape(r.Log), terminal.Escape(r.Keys), r.SHA256, terminal.Escape(r.NewOrigin), r.ReceiptID)
+	return err
+}
+
+// asideOptions are the flags of set-aside.
+type asideOptions struct {
+	reason string
+	yes    bool
+}
+
+func setAside() command.Command {
+	var o asideOptions
+	return command.Command{Name: "set-aside", Envelope: "receipt set-aside", Summary: "set a damaged log aside, whole, and begin a new one that names it",
+		Long: `For a log whose chain or macs are broken, when no copy of it is left: no call runs until its receipts are restored, or it is set
+aside. The log, its older parts, its head and its keys are kept, read-only; a new log with new keys begins, whose first receipt holds the
+hash of the facts in a note that the old and the new key sign: the old log's SHA-256, how many receipts it has, what is wrong, and REASON.
+
+What is given up: that the receipts from the damage on are complete and unchanged, and the receipts of calls that were interrupted until
+now. What is not: verify --log says of the old log what it says now, and older checkpoints and proofs are checked with its public key.`,
+		Example: "claw-receipt set-aside --reason \"a disk lost a block, and no backup has it\"",
+		Flags: func(f *pflag.FlagSet) {
+			f.StringVar(&o.reason, "reason", "", "why, in `TEXT` that the new log is bound to")
+			f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+		},
+		Access: func(c *command.Call, cfg *config.Config) confine.Access {
+			a := making(c, cfg)
+			a.Terminal = terminal.Device()
+			return a
+		},
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) { return o.run(ctx, c) },
+	}
+}
+
+func (o *asideOptions) run(ctx context.Context, c *command.Call) (command.Result, error) {
+	cfg, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	if o.reason == "" || len(o.reason) > 1000 {
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "set-aside needs --reason TEXT, of at most 1000 bytes")
+	}
+	if err := missing(cfg); err != nil {
+		return nil, err
+	}
+	rep, err := damaged(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if !o.yes {
+		yes, err := terminal.Confirm(ctx, fmt.Sprintf("%s is damaged at receipt %d: %s.\nIf a copy of it is left, restore that instead. Set it aside, and begin a new log? [y/N] ",
+			terminal.Escape(cfg.Receipts.Path), rep.FirstBad, terminal.Escape(rep.Reason)))
+		if errors.Is(err, terminal.ErrNoTerminal) {
+			return nil, envelope.Errorf(envelope.ExitDenied, "denied", "set-aside asks on a terminal, and there is none").WithHint("--yes sets it aside without a question")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !yes {
+			return nil, envelope.Errorf(envelope.ExitDenied, "denied", "the log is not set aside: you said no")
+		}
+	}
+	done, err := receipt.Replace(cfg.Receipts.Path, receipt.Options{Keys: cfg.ReceiptKeysDir()}, cfg.AuditPath(), o.reason)
+	if err != nil {
+		return nil, notAside(rep, err)
+	}
+	return asideResult{done}, nil
+}
+
+// damaged is what is wrong with the log; an error if it is not to be set aside.
+func damaged(cfg *config.Config) (receipt.Report, error) {
+	src, err := reading(cfg.Receipts.Path)
+	if err != nil {
+		return receipt.Report{}, err
+	}
+	defer src.Close()
+	k, err := signing(cfg)
+	if err != nil {
+		return receipt.Report{}, err
+	}
+	rep, err := receipt.Examine(src, k)
+	return rep, notAside(rep, err)
+}
+
+func notAside(rep receipt.Report, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, receipt.ErrSound):
+		return envelope.Errorf(envelope.ExitUsage, "usage", "the log is not set aside: nothing is wrong with it: %s", rep.Evidence)
+	case errors.Is(err, receipt.ErrAcceptable):
+		return envelope.Errorf(envelope.ExitUsage, "usage", "the log is not set aside: its chain and macs are good; %s", rep.Evidence).WithHint("%s", acceptHint(rep))
+	}
+	return envelope.Errorf(envelope.ExitError, "receipts.unavailable", "set the log aside: %w", err)
+}
+
+// acceptHint says how a head is signed for a log of which nothing is wrong but its end.
+func acceptHint(rep receipt.Report) string {
+	if n := rep.HeadCount - rep.Count; n > 0 {
+		return fmt.Sprintf("restore the log from a copy; if the %d receipts at its end are lost: claw-receipt keys --accept --missing %d", n, n)
+	}
+	return "if a copy or a checkpoint shows that no receipt is missing: claw-receipt keys --accept"
+}

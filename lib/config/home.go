@@ -19,10 +19,9 @@ type Fault struct {
 	// What is wrong with it.
 	What string
 	// Hint is the command, or the sentence, that says how to mend it.
-	Hint        string
-	code        string
-	forbidden   fs.FileMode // the permissions that are the fault, 0 if they are not
-	home, below string      // where it lies, if that is in the home
+	Hint   string
+	code   string
+	target *target // what to mend, nil if that is not for clawsh to do
 }
 
 func (f Fault) String() string { return f.Path + " " + f.What }
@@ -142,16 +141,22 @@ func CheckHome(p Paths, c *Config) error {
 type guard struct {
 	euid   int
 	home   string
+	root   fs.FileInfo     // the home, as it is
 	seen   map[string]bool // what was looked at, so that it is told once
 	faults []Fault
 }
 
-func (g *guard) fault(path, code, hint string, forbidden fs.FileMode, what string, args ...any) {
-	f := Fault{Path: path, What: fmt.Sprintf(what, args...), Hint: hint, code: code, forbidden: forbidden}
-	if f.forbidden != 0 {
-		f.within(g.home)
+func (g *guard) fault(path, code, hint, what string, args ...any) {
+	g.faults = append(g.faults, Fault{Path: path, What: fmt.Sprintf(what, args...), Hint: hint, code: code})
+}
+
+// modes is fault, for permissions that others should not have.
+func (g *guard) modes(path, code, how string, info fs.FileInfo, forbidden fs.FileMode, what string) {
+	if owner(info) != g.euid {
+		how = "sudo " + how
 	}
-	g.faults = append(g.faults, f)
+	g.fault(path, code, shown(how, path), what, info.Mode().Perm())
+	g.faults[len(g.faults)-1].target = g.newTarget(path, info, forbidden)
 }
 
 const insecure = "home.insecure"
@@ -163,9 +168,10 @@ func (g *guard) top(home string) bool {
 		return false
 	}
 	if err != nil {
-		g.fault(home, insecure, "make it readable to you", 0, "cannot be examined: %v", reason(err))
+		g.fault(home, insecure, "make it readable to you", "cannot be examined: %v", reason(err))
 		return false
 	}
+	g.root = info
 	g.wayTo(home)
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real
@@ -184,7 +190,7 @@ func (g *guard) one(path string, e entry) {
 		return // what cannot be reached is not used either
 	}
 	if err != nil {
-		g.fault(path, insecure, "look at it, and move it away", 0, "cannot be examined: %v", reason(err))
+		g.fault(path, insecure, "look at it, and move it away", "cannot be examined: %v", reason(err))
 		return
 	}
 	if info.Mode()&fs.ModeSymlink == 0 {
@@ -193,7 +199,7 @@ func (g *guard) one(path string, e entry) {
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if !e.linked || err != nil {
-		g.fault(path, insecure, "put what it leads to in its place", 0, "is a symbolic link")
+		g.fault(path, insecure, "put what it leads to in its place", "is a symbolic link")
 		return
 	}
 	if g.owned(path, info) {
@@ -221,7 +227,7 @@ func (g *guard) judge(path string, info fs.FileInfo, e entry) bool {
 		if e.dir {
 			kind = "a directory"
 		}
-		g.fault(path, insecure, "move it away: "+shown("mv", path, path+".old"), 0, "is not %s", kind)
+		g.fault(path, insecure, "move it away: "+shown("mv", path, path+".old"), "is not %s", kind)
 		return false
 	}
 	mode := info.Mode().Perm()
@@ -237,7 +243,7 @@ func (g *guard) judge(path string, info fs.FileInfo, e entry) bool {
 	case filepath.Ext(path) == ".toml":
 		code = "config.writable"
 	}
-	g.fault(path, code, shown(how, path), e.forbidden, "%s (mode %04o)", what, mode)
+	g.modes(path, code, how, info, e.forbidden, what+" (mode %04o)")
 	return true
 }
 
@@ -247,7 +253,7 @@ func (g *guard) owned(path string, info fs.FileInfo) bool {
 	if uid == g.euid || uid == 0 {
 		return true
 	}
-	g.fault(path, insecure, "make it yours: "+shown(fmt.Sprintf("sudo chown %d", g.euid), path), 0, "belongs to user %d, not to you", uid)
+	g.fault(path, insecure, "make it yours: "+shown(fmt.Sprintf("sudo chown %d", g.euid), path), "belongs to user %d, not to you", uid)
 	return false
 }
 
@@ -278,26 +284,29 @@ func (g *guard) agents(dir string) {
 	}
 }
 
-// wayTo looks at every directory above a path: who can rename one of them can put another in its place. One that others may
-// write to needs the sticky bit, as /tmp has it; then what lies there is only its owner's to rename.
+// wayTo looks at every directory above a path, the topmost first: who can rename one of them can put another in its place. One
+// that others may write to needs the sticky bit, as /tmp has it; then what lies there is only its owner's to rename.
 func (g *guard) wayTo(path string) {
-	for dir := filepath.Dir(path); !g.seen["way "+dir]; dir = filepath.Dir(dir) {
-		g.seen["way "+dir] = true
-		info, err := os.Lstat(dir)
-		if err != nil {
-			continue
+	dir := filepath.Dir(path)
+	if g.seen["way "+dir] {
+		return
+	}
+	g.seen["way "+dir] = true
+	g.wayTo(dir)
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && g.ownedAbove(dir, info) {
+			g.wayTo(filepath.Join(real, "x"))
 		}
-		if info.Mode()&fs.ModeSymlink != 0 {
-			if real, err := filepath.EvalSymlinks(dir); err == nil && g.ownedAbove(dir, info) {
-				g.wayTo(filepath.Join(real, "x"))
-			}
-			continue
-		}
-		mode := info.Mode()
-		if g.ownedAbove(dir, info) && mode.Perm()&notWritable != 0 && mode&fs.ModeSticky == 0 {
-			g.fault(dir, insecure, shown("chmod go-w", dir), notWritable,
-				"can be written to by others (mode %04o), and lies above what clawsh uses", mode.Perm())
-		}
+		return
+	}
+	mode := info.Mode()
+	if g.ownedAbove(dir, info) && mode.Perm()&notWritable != 0 && mode&fs.ModeSticky == 0 {
+		g.modes(dir, insecure, "chmod go-w", info, notWritable,
+			"can be written to by others (mode %04o), and lies above what clawsh uses")
 	}
 }
 

@@ -1,75 +1,134 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-// Mend takes from others what they must not have, as far as that is the fault. Whoever may write to the home may have put
-// something else in its place by now: no link is followed, nothing outside the home is touched, and no permission is added.
+// target is an entry of the home as it was when it was inspected.
+type target struct {
+	home, below string // the home without links, and the entry's name in it
+	root, entry fs.FileInfo
+	euid        int
+	forbidden   fs.FileMode
+}
+
+// Mend takes from others the permissions that are the fault, and changes nothing else. Time has passed since the inspection,
+// and whoever may write above the home may have exchanged any part of the way: it changes only the very file that was
+// inspected, through a descriptor, and only if it is the caller's own.
 func (f Fault) Mend() error {
 	if !f.Mendable() {
-		return fmt.Errorf("%s %s", f, "is not for clawsh to change")
+		return fmt.Errorf("%s, which is not for clawsh to change", f)
 	}
-	root, err := os.OpenRoot(f.home)
+	file, err := f.target.open()
 	if err != nil {
-		return err
+		return fmt.Errorf("mend %s: %w", f.Path, err)
 	}
-	defer root.Close()
-	steps := strings.Split(f.below, string(filepath.Separator))
-	for i := range steps {
-		name := filepath.Join(steps[:i+1]...)
-		info, err := root.Lstat(name)
-		if err != nil {
-			return err
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("mend %s: %w", f.Path, err)
+	}
+	if linkedElsewhere(info) {
+		return fmt.Errorf("%s has another name, too, so it may be another file", f.Path)
+	}
+	return file.Chmod(info.Mode() &^ f.target.forbidden)
+}
+
+// Mendable tells whether Mend can do something about the fault: what lies above the home, or elsewhere, is only told.
+func (f Fault) Mendable() bool { return f.target != nil }
+
+// newTarget returns nil if a path is not in the home or not the caller's.
+func (g *guard) newTarget(path string, info fs.FileInfo, forbidden fs.FileMode) *target {
+	if g.root == nil || owner(info) != g.euid || !info.IsDir() && !info.Mode().IsRegular() {
+		return nil
+	}
+	real := resolved(g.home)
+	for _, dir := range []string{g.home, real} {
+		if below, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(below) {
+			return &target{home: real, below: below, root: g.root, entry: info, euid: g.euid, forbidden: forbidden}
 		}
-		if i < len(steps)-1 {
-			if !info.IsDir() {
-				return fmt.Errorf("%s is not a directory", filepath.Join(f.home, name))
-			}
-			continue
-		}
-		return f.mend(root, name, info)
 	}
 	return nil
 }
 
-// mend changes what info describes, or nothing.
-func (f Fault) mend(root *os.Root, name string, info fs.FileInfo) error {
-	if !info.IsDir() && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is neither a file nor a directory", f.Path)
-	}
-	// not Chmod by name: that follows a link, and an open file stays what it is
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+var errExchanged = errors.New("it is not what was inspected: somebody is changing it")
+
+// open opens the entry, following no link below the home. The way above it needs no such care, since the directory that is
+// opened must be the one that was inspected.
+func (t *target) open() (*os.File, error) {
+	file, err := openStep(nil, t.home, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer file.Close()
-	opened, err := file.Stat()
-	switch {
-	case err != nil:
-		return err
-	case !os.SameFile(info, opened):
-		return fmt.Errorf("%s is being changed", f.Path)
-	case linkedElsewhere(opened):
-		return fmt.Errorf("%s has another name, too, so it may be another file", f.Path)
+	if err := t.same(file, t.root); err != nil {
+		return nil, err
 	}
-	return file.Chmod(opened.Mode().Perm() &^ f.forbidden)
+	if t.below == "." {
+		return file, nil
+	}
+	steps := strings.Split(t.below, string(filepath.Separator))
+	for i, step := range steps {
+		next, err := openStep(file, step, i < len(steps)-1 || t.entry.IsDir())
+		file.Close()
+		if err != nil {
+			return nil, err
+		}
+		file = next
+	}
+	return file, t.same(file, t.entry)
 }
 
-// Mendable tells whether Mend can do something about the fault.
-func (f Fault) Mendable() bool { return f.forbidden != 0 && f.below != "" }
+// same closes a file that is not the one that was inspected, or not the caller's.
+func (t *target) same(file *os.File, want fs.FileInfo) error {
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case !os.SameFile(info, want):
+		err = errExchanged
+	case owner(info) != t.euid:
+		err = fmt.Errorf("it belongs to user %d", owner(info))
+	}
+	if err != nil {
+		file.Close()
+	}
+	return err
+}
 
-// within says where below the home the fault is, if it is there.
-func (f *Fault) within(home string) {
-	for _, dir := range []string{home, resolved(home)} {
-		if below, err := filepath.Rel(dir, f.Path); err == nil && filepath.IsLocal(below) {
-			f.home, f.below = resolved(home), below
-			return
+// openStep opens a name in a directory, nil for an absolute path; neither a link nor anything that opening does something to.
+func openStep(dir *os.File, name string, directory bool) (*os.File, error) {
+	at, flags := unix.AT_FDCWD, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC
+	if dir != nil {
+		at = int(dir.Fd())
+	}
+	if directory {
+		flags |= unix.O_DIRECTORY
+	} else {
+		var s unix.Stat_t
+		if err := unix.Fstatat(at, name, &s, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return nil, err
+		}
+		if s.Mode&unix.S_IFMT != unix.S_IFREG {
+			return nil, errExchanged
+		}
+	}
+	for {
+		fd, err := unix.Openat(at, name, flags, 0)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ENOENT):
+			return nil, errExchanged
+		case err != nil:
+			return nil, err
+		default:
+			return os.NewFile(uintptr(fd), name), nil
 		}
 	}
 }

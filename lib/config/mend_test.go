@@ -1,8 +1,11 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 )
@@ -99,5 +102,97 @@ func TestMendsThroughALinkedHome(t *testing.T) {
 	}
 	if rest := Inspect(p, nil); len(found) == 0 || len(rest) > 0 {
 		t.Errorf("%v, then %v", found, rest)
+	}
+}
+
+// TestMendsOnlyWhatWasInspected: what lies in the place by now is another file, wherever it was exchanged.
+func TestMendsOnlyWhatWasInspected(t *testing.T) {
+	for what, swap := range map[string]func(up, other string) error{
+		"a link above the home": func(up, other string) error { return os.Symlink(other, up) },
+		"a directory above it":  func(up, other string) error { return os.Rename(other, up) },
+		"the home, linked": func(up, other string) error {
+			return errors.Join(os.Mkdir(up, 0o755), os.Symlink(other+"/.clawsh", up+"/.clawsh"))
+		},
+		"the home": func(up, other string) error {
+			return errors.Join(os.Mkdir(up, 0o755), os.Rename(other+"/.clawsh", up+"/.clawsh"))
+		},
+		"a directory in it": func(up, other string) error {
+			return errors.Join(os.Rename(up+".gone", up), os.Rename(up+"/.clawsh/keys", up+"/k"),
+				os.Rename(other+"/.clawsh/keys", up+"/.clawsh/keys"))
+		},
+		"a file in it": func(up, other string) error {
+			key := "/.clawsh/keys/permit.key"
+			return errors.Join(os.Rename(up+".gone", up), os.Rename(other+key, up+key))
+		},
+		"an owner": func(up, other string) error {
+			return errors.Join(os.Rename(up+".gone", up), os.Chown(up+"/.clawsh/keys/permit.key", 1234, 1234))
+		},
+	} {
+		p, _ := wholeHome(t)
+		other, _ := wholeHome(t)
+		for _, path := range []string{p.Home, other.Home} {
+			os.Chmod(path+"/keys/permit.key", 0o666)
+		}
+		found := Inspect(p, nil)
+		if len(found) != 1 || !found[0].Mendable() {
+			t.Fatalf("%v", found)
+		}
+		key, err := os.Open(other.Home + "/keys/permit.key")
+		if what == "an owner" {
+			key, err = os.Open(p.Home + "/keys/permit.key")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer key.Close()
+		up := filepath.Dir(p.Home)
+		os.Rename(up, up+".gone")
+		if err := swap(up, filepath.Dir(other.Home)); errors.Is(err, fs.ErrPermission) {
+			continue // only root can
+		} else if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		err = found[0].Mend()
+		if info, _ := key.Stat(); err == nil || info.Mode().Perm() != 0o666 {
+			t.Errorf("%s: %v, %v", what, err, info.Mode())
+		}
+	}
+}
+
+// TestMendsKeepOtherBits: set-id and sticky bits are not the fault.
+func TestMendsKeepOtherBits(t *testing.T) {
+	p, _ := wholeHome(t)
+	for bits, name := range map[fs.FileMode]string{
+		fs.ModeSetgid: "skills", fs.ModeSticky: "plugins", fs.ModeSetgid | fs.ModeSticky: "cache", fs.ModeSetuid: "history"} {
+		path := filepath.Join(p.Home, name)
+		if err := os.Chmod(path, 0o775|bits); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.Lstat(path)
+		for _, f := range Inspect(p, nil) {
+			if err := f.Mend(); err != nil {
+				t.Error(f, err)
+			}
+		}
+		if info, _ := os.Lstat(path); info.Mode() != before.Mode()&^0o022 {
+			t.Errorf("%s: %v, then %v", name, before.Mode(), info.Mode())
+		}
+	}
+}
+
+// TestFaultsFromTheTop: what lies above is told first: until it is mended, nothing below is safe.
+func TestFaultsFromTheTop(t *testing.T) {
+	p, _ := wholeHome(t)
+	var want []string
+	for _, path := range []string{filepath.Dir(filepath.Dir(p.Home)), filepath.Dir(p.Home), p.Home, p.Home + "/keys", p.Home + "/keys/permit.key"} {
+		want = append(want, path)
+		os.Chmod(path, 0o777)
+	}
+	var got []string
+	for _, f := range Inspect(p, nil) {
+		got = append(got, f.Path)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

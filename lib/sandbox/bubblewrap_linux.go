@@ -87,6 +87,7 @@ func bwrapArgs(v []mount) []string {
 					args = append(args, "--ro-bind", "/dev/null", "/proc/"+name)
 				}
 			}
+			args = append(args, "--remount-ro", m.Target)
 		}
 	}
 	return append(args, "--remount-ro", "/", "--chdir", "/", "--", insidePath, confineWord, stageInner)

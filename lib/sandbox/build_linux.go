@@ -186,7 +186,8 @@ func placeProc(target string, pidMax int) error {
 			return err
 		}
 	}
-	return nil
+	// The modes and times of its files are the whole machine's, whoever mounts it.
+	return unix.MountSetattr(unix.AT_FDCWD, target, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 }
 
 // cover mounts one path over another that is there.

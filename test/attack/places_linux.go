@@ -90,6 +90,12 @@ func (w world) places() []attempt {
 			attempt{"files: times of " + p, func() error { return raw(unix.SYS_UTIMENSAT, cwd, str(p), 0, 0) }},
 			attempt{"files: mode of " + p + " by descriptor", func() error { return opened(p, unix.O_RDWR, func(fd int) error { return unix.Fchmod(fd, 0o666) }) }})
 	}
+	for _, name := range []string{"uptime", "cpuinfo", "execdomains", "interrupts", "meminfo", "version", "self/stat", "1/stat"} {
+		p := "/proc/" + name // its mode and times are those of the whole machine
+		all = append(all, attempt{"files: mode of " + p, func() error { return unix.Chmod(p, 0o444) }},
+			attempt{"files: owner of " + p, func() error { return unix.Chown(p, os.Getuid(), -1) }},
+			attempt{"files: times of " + p, func() error { return raw(unix.SYS_UTIMENSAT, cwd, str(p), 0, 0) }})
+	}
 	for _, p := range []string{"/dev/mem", "/dev/kmsg", "/proc/kcore", "/proc/kmsg", "/proc/1/mem", "/proc/1/maps", "/proc/keys", "/proc/timer_list", "/etc/shadow", "/etc/gshadow",
 		"/var/log/syslog", "/root/.bashrc", "/sys/kernel/debug/x", "/proc/sys/kernel/cap_last_cap2"} {
 		all = append(all, attempt{"files: read " + p, read(p)})

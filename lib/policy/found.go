@@ -118,8 +118,8 @@ func (j *judge) lines(n found, apart string, s *state) finding {
 // below visits what is below the places where a search begins; the finding says what could not be looked through.
 func (j *judge) below(n found, s *state, visit func(path string, e fs.DirEntry) bool) finding {
 	f, left := understood, foundEntries
-	if s.lost || len(s.dirs) == 0 {
-		return opaque("where it looks is known only when it runs")
+	if s.lost || len(s.dirs) == 0 { // what is found where it may be looking counts all the same
+		f = opaque("where it looks is known only when it runs")
 	}
 	var walk func(dir string, depth int) bool
 	walk = func(dir string, depth int) bool {

@@ -102,7 +102,7 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if e.underWay, err = durable.Share(cfg.UnderWayPath()); err != nil {
 		return nil, fmt.Errorf("say that calls may be under way: %w", err)
 	}
-	if e.force, err = policy.NewInForce(cfg, c.Reload); err != nil {
+	if e.force, err = policy.NewInForce(cfg, c.Reload, c.Again()); err != nil {
 		return nil, err
 	}
 	if e.policy, err = e.force.Policy(); err != nil {

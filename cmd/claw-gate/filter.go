@@ -65,7 +65,7 @@ func openGate(c *command.Call) (*gate, error) {
 		return nil, err
 	}
 	g := &gate{call: c, config: cfg, session: map[string]bool{}}
-	if g.force, err = policy.NewInForce(cfg, c.Reload); err != nil {
+	if g.force, err = policy.NewInForce(cfg, c.Reload, c.Again()); err != nil {
 		return nil, err
 	}
 	if g.policy, err = g.force.Policy(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"clawsh/lib/command"
+	"clawsh/lib/config"
 	"clawsh/lib/conversation"
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
@@ -107,13 +108,36 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 	if err != nil {
 		return nil, err
 	}
-	if err := cfg.CheckWorkspace(); err != nil {
+	lo, siblings, err := o.around(c, cfg, r)
+	if err != nil {
 		return nil, err
+	}
+	r.config, r.options = cfg, o
+	tools := make(chan error, 1)
+	go func() { tools <- o.tools(ctx, siblings, lo) }()
+	err = o.resume(ctx, siblings, lo, resumed*lo.Budget.Tokens)
+	l := loop.New(*lo)
+	if err == nil {
+		err = l.Warm(ctx)
+	}
+	err = errors.Join(err, <-tools)
+	l.Tools = lo.Tools
+	if err != nil {
+		l.Kill()
+		return nil, err
+	}
+	return l, nil
+}
+
+// around is the loop but for its conversation and its tools, as the configuration says.
+func (o *options) around(c *command.Call, cfg *config.Config, r *runner) (*loop.Options, *loop.Siblings, error) {
+	if err := cfg.CheckWorkspace(); err != nil {
+		return nil, nil, err
 	}
 	c.Event(command.EventWorkspacePath, "path", cfg.WorkspaceDir)
 	lo, err := o.resolve(cfg, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr).At(terminal.Session())
 	lo.Starter, lo.Emit = siblings, r.emit
@@ -134,22 +158,9 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 		lo.Seen = lo.Stored()
 	}
 	lo.Events = o.events
-	tools := make(chan error, 1)
-	go func() { tools <- o.tools(ctx, siblings, lo) }()
-	err = o.resume(ctx, siblings, lo, resumed*lo.Budget.Tokens)
 	lo.Reload = func(ctx context.Context, id string) (conversation.Conversation, int, error) {
 		found, err := load(ctx, siblings, resumed*lo.Budget.Tokens, "--conversation", id)
 		return found.Conversation, found.leftOut, err
 	}
-	l := loop.New(*lo)
-	if err == nil {
-		err = l.Warm(ctx)
-	}
-	err = errors.Join(err, <-tools)
-	l.Tools = lo.Tools
-	if err != nil {
-		l.Kill()
-		return nil, err
-	}
-	return l, nil
+	return lo, siblings, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"clawsh/lib/command"
+	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
@@ -19,6 +20,10 @@ type runner struct {
 	out  *stage.Writer
 	code int
 	seen *seen
+
+	options *options
+	config  *config.Config // that the loop was made of
+	denied  bool           // a stage found it changed in the last turn
 
 	mu        sync.Mutex
 	loop      *loop.Loop                // nil while it is prepared; guarded by mu
@@ -72,12 +77,20 @@ func (r *runner) handle(ctx context.Context, line record.Line, out *stage.Writer
 	defer cancel(nil)
 	r.running(user.ID, cancel)
 	defer r.running("", nil)
-	final, err := r.loop.Turn(ctx, user)
+	final, err := r.turn(ctx, user)
 	if err != nil {
 		return stage.Fatal(err)
 	}
+	r.denied = r.denied || outdated(final)
 	r.code = loop.ExitCode(final)
 	return nil
+}
+
+func (r *runner) turn(ctx context.Context, user record.User) (record.Final, error) {
+	if err := r.renew(ctx); err != nil {
+		return r.loop.Refuse(ctx, user, err)
+	}
+	return r.loop.Turn(ctx, user)
 }
 
 func (r *runner) running(message string, cancel context.CancelCauseFunc) {

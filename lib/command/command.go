@@ -157,15 +157,20 @@ func (c *Call) load() (*config.Config, error) {
 			l.config, err = config.Load(p)
 		}
 		if err == nil {
-			for _, name := range l.config.SecretEnv() {
-				c.Secrets.Learn(name, c.Getenv(name))
-			}
-			c.Environ = c.Secrets.Environ(c.Environ)
+			c.learn(l.config)
 		}
 		l.err = err
 		c.loaded = l
 	}
 	return c.loaded.config, c.loaded.err
+}
+
+// learn makes secrets of the variables that the configuration names for keys.
+func (c *Call) learn(cfg *config.Config) {
+	for _, name := range cfg.SecretEnv() {
+		c.Secrets.Learn(name, c.Getenv(name))
+	}
+	c.Environ = c.Secrets.Environ(c.Environ)
 }
 
 // Reload reads the configuration again, as it is now.
@@ -174,7 +179,19 @@ func (c *Call) Reload() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(p)
+	cfg, err := config.Load(p)
+	if err == nil {
+		c.learn(cfg)
+	}
+	return cfg, err
+}
+
+// Again says how people begin anew what has to: claw-loop starts its stages again by itself.
+func (c *Call) Again() string {
+	if c.Getenv("CLAWSH_DRIVEN") != "" {
+		return "send the message again"
+	}
+	return "start again"
 }
 
 // loaded is a configuration that was read, or why it could not be.

@@ -3,6 +3,7 @@ package config
 import (
 	"io/fs"
 	"os"
+	"reflect"
 	"syscall"
 )
 
@@ -28,6 +29,31 @@ func differs(a, b fs.FileInfo) bool {
 		return (a == nil) != (b == nil)
 	}
 	return !os.SameFile(a, b) || a.Size() != b.Size() || !a.ModTime().Equal(b.ModTime())
+}
+
+// Outdated names the file by which a program that was started with this configuration has to be started again: the configuration
+// changed, or the rules are another file, which a program that has confined itself cannot open. Empty: neither. Rules that are
+// written into the same file count without.
+func (c *Config) Outdated() string {
+	now := stamp(c.File, c.RulesPath())
+	if differs(c.stamps.file, now.file) {
+		return c.File
+	}
+	if c.stamps.rules == nil {
+		c.stamps.rules = now.rules // claw-gate makes it (MakeRules)
+		return ""
+	}
+	if now.rules == nil || !os.SameFile(c.stamps.rules, now.rules) {
+		return c.RulesPath()
+	}
+	return ""
+}
+
+// SameSettings tells whether two readings of the configuration say the same, but for the rules that are written at the question.
+func (c *Config) SameSettings(other *Config) bool {
+	a, b := *c, *other
+	a.stamps, b.stamps, a.Written, b.Written = stamps{}, stamps{}, nil, nil
+	return reflect.DeepEqual(a, b)
 }
 
 // WithRules returns the configuration with the rules that are written now.

@@ -39,6 +39,10 @@ func ExitCode(f record.Final) int {
 		return envelope.ExitInterrupted
 	case record.StopProviderError:
 		return envelope.ProviderExit(f.ErrorCode)
+	case record.StopStageError:
+		if strings.HasPrefix(f.ErrorCode, "config.") {
+			return envelope.ExitConfig
+		}
 	}
 	return envelope.ExitError
 }

@@ -107,13 +107,26 @@ func New(o Options) *Loop {
 	if l.ConversationID == "" {
 		l.ConversationID = record.NewID("conv-")
 	}
+	l.defaults()
+	return l
+}
+
+func (l *Loop) defaults() {
 	if l.Event == nil {
 		l.Event = func(string, ...any) {}
 	}
 	if l.Warn == nil {
 		l.Warn = func(string, ...any) {}
 	}
-	return l
+}
+
+// Renew continues the conversation with other options, of which those that say which conversation it is do not count. The stages
+// end; they are started anew when they are needed. No turn may be running.
+func (l *Loop) Renew(o Options) {
+	l.Close()
+	o.ConversationID, o.Conversation, o.LeftOut, o.Seen = l.ConversationID, l.Conversation, l.LeftOut, l.Seen
+	l.Options = o
+	l.defaults()
 }
 
 func (l *Loop) facts() string {

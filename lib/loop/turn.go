@@ -55,6 +55,17 @@ func (l *Loop) Turn(ctx context.Context, user record.User) (record.Final, error)
 	return t.finish(ctx)
 }
 
+// Refuse ends a turn before it begins, for a reason that lies outside of it. Nothing of it is kept but its final record, which is
+// emitted.
+func (l *Loop) Refuse(ctx context.Context, user record.User, why error) (record.Final, error) {
+	id, history, leftOut := l.ConversationID, l.history, l.LeftOut
+	t := l.begin(&user)
+	t.fail(ctx, why)
+	final, err := t.finish(ctx)
+	l.ConversationID, l.history, l.LeftOut = id, history, leftOut
+	return final, err
+}
+
 func (l *Loop) begin(user *record.User) *turn {
 	other := user.ConversationID != "" && user.ConversationID != l.ConversationID
 	if other {
@@ -347,7 +358,7 @@ func (t *turn) finish(ctx context.Context) (record.Final, error) {
 		t.mem.stop()
 		t.set(func() { t.mem = nil })
 	}
-	if t.Stored != nil {
+	if t.Stored != nil && t.held {
 		t.Seen = t.Stored()
 	}
 	return t.final, t.emitRecord(t.final)

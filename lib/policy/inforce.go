@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"clawsh/lib/config"
 )
@@ -13,15 +15,16 @@ type InForce struct {
 	config *config.Config
 	policy *Policy
 	load   func() (*config.Config, error)
+	again  string // what to do once there is none
 }
 
-// NewInForce returns the policy of a configuration; load reads it again.
-func NewInForce(cfg *config.Config, load func() (*config.Config, error)) (*InForce, error) {
+// NewInForce returns the policy of a configuration; load reads it again. again says what people do when it has changed.
+func NewInForce(cfg *config.Config, load func() (*config.Config, error), again string) (*InForce, error) {
 	p, err := New(cfg, OS{})
 	if err != nil {
 		return nil, err
 	}
-	return &InForce{cfg, p, load}, nil
+	return &InForce{cfg, p, load, again}, nil
 }
 
 // Config is the configuration with the rules in force.
@@ -35,21 +38,34 @@ func (f *InForce) Policy() (*Policy, error) {
 	}
 	later, err := f.reread(file)
 	if err != nil {
-		return nil, fmt.Errorf("the policy changed and cannot be read again: %w; start again", err)
+		return nil, f.unreadable(file, err)
 	}
 	cfg := f.config.With(later)
 	p, err := New(cfg, OS{})
 	if err != nil {
-		return nil, fmt.Errorf("the policy changed and cannot be read again: %w; start again", err)
+		return nil, f.unreadable(file, err)
 	}
 	if file {
 		now, err := New(later, OS{})
 		if err != nil || now.Hash() != p.Hash() {
-			return nil, fmt.Errorf("%s changed what the policy is while this was running: start again", f.config.File)
+			return nil, fmt.Errorf("%s changed the policy while this was running: %s", f.config.File, f.again)
 		}
 	}
 	f.config, f.policy = cfg, p
 	return p, nil
+}
+
+// unreadable says what became of a file that is not the one that was read. One that was put in its place cannot be opened from
+// inside the confinement: that says nothing about what is in it.
+func (f *InForce) unreadable(file bool, err error) error {
+	name := f.config.RulesPath()
+	if file {
+		name = f.config.File
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%s was replaced while this was running: %s", name, f.again)
+	}
+	return fmt.Errorf("%s changed while this was running, and is wrong: %w: mend it, then %s", name, err, f.again)
 }
 
 func (f *InForce) reread(file bool) (*config.Config, error) {

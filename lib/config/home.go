@@ -85,7 +85,7 @@ var (
 	ofMemory = []entry{{name: "", forbidden: notWritable}, {name: "-wal", forbidden: notWritable},
 		{name: "-shm", forbidden: notWritable}}
 	ofReceipts = []entry{{name: "", forbidden: notWritable}, {name: ".d", dir: true, forbidden: notWritable},
-		{name: ".d/head", forbidden: notWritable}}
+		{name: ".d/head", forbidden: notWritable}, {name: ".d/tiles", dir: true, forbidden: notWritable}}
 )
 
 // Inspect finds what is wrong with the owners, kinds and modes of clawsh's home, of the configuration, and of the directories

@@ -55,7 +55,7 @@ const flushAt = pageSize * pageSize
 
 // flush writes complete tiles, and lets go of their hashes.
 func (g *growth) flush(log string) error {
-	if err := g.writeTiles(tileDir(log), g.written, g.n); err != nil {
+	if err := g.writeTiles(log, g.written, g.n); err != nil {
 		return fmt.Errorf("write tiles: %w", err)
 	}
 	for i, h := range g.fresh {
@@ -63,7 +63,7 @@ func (g *growth) flush(log string) error {
 			g.high[g.base+int64(i)] = h
 		}
 	}
-	removeNarrow(tileDir(log), g.written, g.n)
+	removeNarrow(log, g.written, g.n)
 	g.written, g.base, g.fresh = g.n, g.base+int64(len(g.fresh)), g.fresh[:0]
 	return nil
 }

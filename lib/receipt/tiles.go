@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -25,24 +24,18 @@ var errTiles = errors.New("the tiles are not those of the log")
 // tileDir holds what saves reading the log from its beginning: the hashes of its Merkle tree, where its pages lie, and a checkpoint
 // of both, which is written last. All of it may be removed at any time. What a crash leaves is a checkpoint that is older than
 // the tiles, or tiles that it does not fit: nothing here is synced.
-func tileDir(log string) string { return filepath.Join(sideDir(log), "tiles") }
+func tileDir(log string) string { return filepath.Join(sideDir(log), tilesName) }
 
-// MakeTileDir makes the directory of the tiles of the log, if its other files are there: who confines itself needs its name first.
-func MakeTileDir(log string) (string, error) {
-	if _, err := os.Lstat(sideDir(log)); err != nil {
-		return "", err
-	}
-	return tileDir(log), os.MkdirAll(tileDir(log), 0o700)
-}
+const tilesName = "tiles"
 
-// tilePath is where a tile lies: tile/LEVEL/N, of an incomplete one with .p/WIDTH behind it.
-func tilePath(dir string, t tlog.Tile) string {
-	return filepath.Join(dir, "tile", filepath.FromSlash(strings.TrimPrefix(t.Path(), fmt.Sprintf("tile/%d/", tileHeight))))
+// tilePath is where a tile lies in that directory: tile/LEVEL/N, of an incomplete one with .p/WIDTH behind it.
+func tilePath(t tlog.Tile) string {
+	return filepath.Join("tile", filepath.FromSlash(strings.TrimPrefix(t.Path(), fmt.Sprintf("tile/%d/", tileHeight))))
 }
 
 // tileFiles reads tiles for tlog.TileHashReader, which believes them only as far as they lead to the root.
 type tileFiles struct {
-	dir  string
+	log  string
 	have map[tlog.Tile][]byte // that have been found right
 }
 
@@ -56,7 +49,7 @@ func (t *tileFiles) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
 		if out[i] = t.have[tile]; out[i] != nil {
 			continue
 		}
-		raw, err := readSide(tilePath(t.dir, tile), int64(tile.W)*tlog.HashSize)
+		raw, err := readSide(t.log, tilePath(tile), int64(tile.W)*tlog.HashSize)
 		if err != nil {
 			return nil, err
 		}
@@ -72,44 +65,6 @@ func (t *tileFiles) SaveTiles(tiles []tlog.Tile, data [][]byte) {
 	}
 }
 
-// readSide reads a file that has exactly so many bytes, or at most, if most is negative.
-func readSide(path string, size int64) ([]byte, error) {
-	f, err := openPart(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errTiles, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || size >= 0 && info.Size() != size || size < 0 && info.Size() > -size {
-		return nil, fmt.Errorf("%w: the size of %s", errTiles, path)
-	}
-	raw := make([]byte, info.Size())
-	if _, err := f.ReadAt(raw, 0); err != nil && len(raw) > 0 {
-		return nil, fmt.Errorf("%w: %w", errTiles, err)
-	}
-	return raw, nil
-}
-
-// writeSide replaces a file, whole, and syncs nothing.
-func writeSide(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".new-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
-}
-
 // state is what the checkpoint beside the tiles says: the tree, and the hash of the index of pages.
 type state struct {
 	tlog.Tree
@@ -120,7 +75,7 @@ const pagesLead = "pages "
 
 // readState reads the checkpoint of the tiles, which must be signed by a key that is not retired.
 func readState(log string, k *Keys) (s state, err error) {
-	raw, err := readSide(filepath.Join(tileDir(log), "checkpoint"), -maxHeadBytes)
+	raw, err := readSide(log, "checkpoint", -maxHeadBytes)
 	if err != nil {
 		return s, err
 	}
@@ -146,11 +101,11 @@ func readState(log string, k *Keys) (s state, err error) {
 
 // publish writes the tiles of what came behind the tree of so many receipts, and then the checkpoint.
 func (g *growth) publish(log string, k *Keys) error {
-	dir, n := tileDir(log), g.n-g.n%pageSize
+	n := g.n - g.n%pageSize
 	if n <= g.from {
 		return nil
 	}
-	if err := g.writeTiles(dir, g.written, n); err != nil {
+	if err := g.writeTiles(log, g.written, n); err != nil {
 		return fmt.Errorf("write tiles: %w", err)
 	}
 	root, err := tlog.TreeHash(n, g)
@@ -158,7 +113,7 @@ func (g *growth) publish(log string, k *Keys) error {
 		return fmt.Errorf("compute the root: %w", err)
 	}
 	index := encodePages(g.pages[:n/pageSize])
-	if err := writeSide(filepath.Join(dir, "pages"), index); err != nil {
+	if err := writeSide(log, "pages", index); err != nil {
 		return fmt.Errorf("write the index of pages: %w", err)
 	}
 	text := checkpointText(k.Origin, tlog.Tree{N: n, Hash: root}) + pagesLead + pagesHash(index) + "\n"
@@ -166,25 +121,25 @@ func (g *growth) publish(log string, k *Keys) error {
 	if err != nil {
 		return fmt.Errorf("sign the tiles: %w", err)
 	}
-	if err := writeSide(filepath.Join(dir, "checkpoint"), signed); err != nil {
+	if err := writeSide(log, "checkpoint", signed); err != nil {
 		return fmt.Errorf("write the checkpoint of the tiles: %w", err)
 	}
-	removeNarrow(dir, g.from, n)
+	removeNarrow(log, g.from, n)
 	return nil
 }
 
 // writeTiles writes the tiles that a tree of size to has, and one of size from has not.
-func (g *growth) writeTiles(dir string, from, to int64) error {
+func (g *growth) writeTiles(log string, from, to int64) error {
 	for _, t := range tlog.NewTiles(tileHeight, from, to) {
 		data, err := tlog.ReadTileData(t, g)
 		if err != nil {
 			return err
 		}
-		path := tilePath(dir, t)
-		if have, err := readSide(path, int64(len(data))); err == nil && bytes.Equal(have, data) {
+		path := tilePath(t)
+		if have, err := readSide(log, path, int64(len(data))); err == nil && bytes.Equal(have, data) {
 			continue
 		}
-		if err := writeSide(path, data); err != nil {
+		if err := writeSide(log, path, data); err != nil {
 			return err
 		}
 	}
@@ -193,13 +148,11 @@ func (g *growth) writeTiles(dir string, from, to int64) error {
 
 // removeNarrow removes incomplete tiles of a tree of size from that a larger one has wider. Who reads by the older checkpoint at this
 // moment finds them missing, and reads the newer.
-func removeNarrow(dir string, from, to int64) {
+func removeNarrow(log string, from, to int64) {
 	for level := 0; from>>(tileHeight*level) > 0; level++ {
 		was, is := from>>(tileHeight*level), to>>(tileHeight*level)
 		if w := was % pageSize; was != is && w > 0 {
-			path := tilePath(dir, tlog.Tile{H: tileHeight, L: level, N: was / pageSize, W: int(w)})
-			os.Remove(path)
-			os.Remove(filepath.Dir(path)) // if nothing else is in it
+			removeSide(log, tilePath(tlog.Tile{H: tileHeight, L: level, N: was / pageSize, W: int(w)}))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -441,5 +442,75 @@ func TestTilesThatCannotBeWritten(t *testing.T) {
 	}
 	if a, err := ask(t, path, keys, 300); err != nil || a.number != 300 || a.proven {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// TestTilesThroughLinks: wherever a link in place of the tiles, or in them, leads, nothing is written there.
+func TestTilesThroughLinks(t *testing.T) {
+	for _, name := range []string{"", "tile", "tile/0", "tile/1", "tile/1/000.p", "pages", "checkpoint", "tile/0/000"} {
+		for _, whole := range []bool{true, false} {
+			path, keys := aLog(t, 600)
+			away := filepath.Join(t.TempDir(), "away")
+			if whole { // what it leads to looks as the tiles do
+				if _, err := ask(t, path, keys, 300); err != nil {
+					t.Fatal(err)
+				}
+				os.MkdirAll(filepath.Dir(filepath.Join(tileDir(path), name)), 0o700)
+				if err := os.Rename(filepath.Join(tileDir(path), name), away); err != nil {
+					os.Mkdir(away, 0o700)
+				}
+			} else {
+				os.MkdirAll(filepath.Dir(filepath.Join(tileDir(path), name)), 0o700)
+				os.Mkdir(away, 0o700)
+			}
+			if err := os.Symlink(away, filepath.Join(tileDir(path), name)); err != nil {
+				t.Fatal(err)
+			}
+			before := listing(t, away)
+			for range 2 {
+				if a, err := ask(t, path, keys, 300); err != nil || a.number != 300 {
+					t.Errorf("%q: %+v, %v", name, a, err)
+				}
+			}
+			appendSome(t, path, keys, 300)
+			if after := listing(t, away); after != before {
+				t.Errorf("%q: it was\n%s, and is\n%s", name, before, after)
+			}
+			if _, err := MakeTileDir(path); (err == nil) == (name == "") || err != nil && !strings.Contains(err.Error(), "tiles is a symbolic link") {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+	}
+}
+
+// listing is all that is in a place, with its content and the times at which it was changed.
+func listing(t *testing.T, place string) string {
+	t.Helper()
+	var out strings.Builder
+	err := filepath.WalkDir(place, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		fmt.Fprintln(&out, path, info.Mode(), info.Size(), info.ModTime())
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return out.String()
+}
+
+func appendSome(t *testing.T, path, keys string, n int) {
+	t.Helper()
+	l, err := OpenLog(path, Options{Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for i := range n {
+		if _, err := l.Append(record.ToolResult{Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true, Output: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

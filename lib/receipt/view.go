@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -59,7 +57,7 @@ func begin(src *Source, t Trust) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := readSide(filepath.Join(tileDir(src.log), "pages"), -maxIndexBytes)
+	index, err := readSide(src.log, "pages", -maxIndexBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +67,7 @@ func begin(src *Source, t Trust) (*view, error) {
 	}
 	g := newGrowth()
 	g.from, g.n, g.written, g.base, g.keep = s.N, s.N, s.N, tlog.StoredHashIndex(0, s.N), true
-	g.stored = tlog.TileHashReader(s.Tree, &tileFiles{tileDir(src.log), map[tlog.Tile][]byte{}})
+	g.stored = tlog.TileHashReader(s.Tree, &tileFiles{src.log, map[tlog.Tile][]byte{}})
 	if g.pages, err = parsePages(index); err != nil {
 		return nil, err
 	}
@@ -273,14 +271,13 @@ func rebuild(src *Source, k *Keys) error {
 	if size, err := src.Size(); err != nil || size < shortBytes {
 		return errTiles
 	}
-	dir, err := MakeTileDir(src.log)
-	if err != nil {
+	if _, err := MakeTileDir(src.log); err != nil {
 		return err
 	}
-	if err := writeSide(filepath.Join(dir, ".try"), nil); err != nil {
+	if err := writeSide(src.log, ".try", nil); err != nil {
 		return err // reading all would be in vain
 	}
-	defer os.Remove(filepath.Join(dir, ".try"))
+	removeSide(src.log, ".try")
 	if err := src.seek(0); err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 				f = stricter(f, medium("command.allowlist", "runs a program on what it finds, links among it"))
 			}
 			f = stricter(f, j.withAnyWords(argv[i+1:end], s, depth, "{}"))
-			if n, ok := findNames(argv[:i]); ok && !f.blocked && !slices.Contains(printers, argv[i+1].text) {
+			if n, ok := findNames(argv[:i]); ok && (f.rank() < 2 || s.lost) && !slices.Contains(printers, argv[i+1].text) {
 				f = stricter(f, j.links(n, s))
 			}
 			if slices.ContainsFunc(argv, func(v value) bool { return v.text == "l" || v.text == "-xtype" }) {

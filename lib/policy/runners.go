@@ -193,7 +193,7 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 		return medium("command.allowlist", "runs xargs, which prints words")
 	}
 	f := stricter(j.withAnyWords(rest, s, depth, replace), medium("command.allowlist", "runs a program with words that it is told"))
-	if s.found != nil && !f.blocked && !slices.Contains(printers, rest[0].text) {
+	if s.found != nil && (f.rank() < 2 || s.lost) && !slices.Contains(printers, rest[0].text) {
 		if f = stricter(f, j.links(*s.found, s)); apart != "" || !s.found.zero {
 			f = stricter(f, j.lines(*s.found, apart, s))
 		}

@@ -46,7 +46,7 @@ func (g *gate) commit(call record.ToolCall, v record.Verdict) (record.Verdict, e
 	}
 	if err := g.write(call, claims, v); err != nil {
 		if v.Decision == record.Deny {
-			g.call.Log.Error("audit log cannot be written", "error", err.Error())
+			g.unwritable(err)
 			return v, nil
 		}
 		return g.undo(call, claims, denied(v, "audit.failed", fmt.Sprintf("the audit log cannot be written: %v", err))), nil
@@ -65,10 +65,18 @@ func (g *gate) commit(call record.ToolCall, v record.Verdict) (record.Verdict, e
 // that was released and interrupted.
 func (g *gate) undo(call record.ToolCall, claims permit.Claims, v record.Verdict) record.Verdict {
 	claims.ExpiresAt, claims.Nonce = "", ""
-	if err := g.write(call, claims, v); err != nil {
-		g.call.Log.Error("audit log cannot be written", "error", err.Error())
+	if err := g.write(call, claims, v); err != nil && v.Rule != "audit.failed" { // its reason says so
+		g.unwritable(err)
 	}
 	return v
+}
+
+// unwritable tells once why denials are not written down.
+func (g *gate) unwritable(err error) {
+	if !g.told {
+		g.told = true
+		g.call.Log.Error("the audit log cannot be written", "error", err.Error())
+	}
 }
 
 func denied(v record.Verdict, rule, reason string) record.Verdict {

@@ -32,6 +32,7 @@ type gate struct {
 	to     string // the executor that permits are made out to; empty: that of this home
 	// session are the calls that were allowed for the rest of it (sessionKey).
 	session map[string]bool
+	told    bool // that the audit log cannot be written
 }
 
 func filter() command.Command {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -19,7 +20,12 @@ func recoverCalls(ctx context.Context, c *command.Call) (wait func()) {
 		defer close(done)
 		err := writeInterrupted(ctx, c)
 		if err != nil && ctx.Err() == nil && envelope.From(err).Code != "cancelled" {
-			c.Log.Warn("interrupted calls were not looked for", "error", err.Error())
+			var lost missingReceipt
+			if errors.As(err, &lost) {
+				c.Log.Warn(lost.Error())
+				return
+			}
+			c.Log.Warn("the log of receipts could not be searched for interrupted calls; see: clawsh doctor", "error", err.Error())
 		}
 	}()
 	return func() { <-done }
@@ -46,8 +52,7 @@ func writeInterrupted(ctx context.Context, c *command.Call) error {
 		if known, err := x.remembered(ctx, s); err != nil {
 			return err
 		} else if known {
-			return fmt.Errorf("the memory has the result of call %s, and its receipt %s is not in the log: receipts are missing; compare %s with a backup",
-				x.CallID, x.ReceiptID, cfg.Receipts.Path)
+			return missingReceipt{x}
 		}
 	}
 	var r struct {
@@ -68,6 +73,14 @@ func writeInterrupted(ctx context.Context, c *command.Call) error {
 type interruption struct {
 	ReceiptID string `json:"receipt_id"`
 	CallID    string `json:"call_id"`
+}
+
+// missingReceipt is of a call whose result the memory has.
+type missingReceipt struct{ interruption }
+
+// Error implements error.
+func (m missingReceipt) Error() string {
+	return fmt.Sprintf("%s is missing from the log, and the memory has the result of its call %s: restore the receipts from a backup; see: clawsh doctor", m.ReceiptID, m.CallID)
 }
 
 // remembered tells whether the memory has the call's result, with that receipt.

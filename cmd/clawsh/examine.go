@@ -34,6 +34,7 @@ func (d *examination) run(ctx context.Context) {
 		return
 	}
 	if !d.home(ctx) || !d.settings(ctx) {
+		d.without(ctx)
 		return
 	}
 	d.stages = loop.NewSiblings(d.config, d.call.Environ, nil)
@@ -48,12 +49,32 @@ func (d *examination) run(ctx context.Context) {
 	}
 }
 
+// without looks at what needs no configuration: what does is not used before the above is mended.
+func (d *examination) without(ctx context.Context) {
+	if _, err := os.Stat(d.paths.Home); err != nil {
+		return
+	}
+	d.tell(ctx, finding{Check: "configuration", State: noted, Message: "not looked at, since clawsh uses nothing of this home before that is mended: keys, memory, receipts, audit log, sandbox"})
+	d.config = config.Default(d.paths.Home)
+	d.stages = loop.NewSiblings(d.config, d.call.Environ, nil)
+	d.programs(ctx)
+	d.disks(ctx)
+	d.stop(ctx)
+}
+
 // home looks at owners, kinds and modes; it tells whether clawsh can be used on it.
 func (d *examination) home(ctx context.Context) bool {
 	if _, err := os.Stat(d.paths.Home); errors.Is(err, fs.ErrNotExist) {
 		return d.tell(ctx, finding{Check: "home", State: wrong,
 			Message: "there is no " + d.paths.Home, Mend: "set it up, as clawsh init does",
 			mend: func(ctx context.Context) error { _, err := setUp(ctx, d.call, d.paths); return err }})
+	}
+	for _, s := range config.Strangers(d.paths.Home) {
+		f := finding{Check: "home", State: noted, Message: s.Path + " is not one of clawsh's files", Hint: "clawsh does not use it; move it away if you do not know it"}
+		if s.Link != "" {
+			f.Message += ": it is a link to " + s.Link
+		}
+		d.tell(ctx, f)
 	}
 	return d.faults(ctx, nil, "everything in "+d.paths.Home+" is yours alone to write")
 }
@@ -214,7 +235,11 @@ func (d *examination) audit(ctx context.Context) {
 		return
 	}
 	f := failure("audit log", err)
-	f.Mend, f.mend = "move what is not the gate's at the end into a file beside it: claw-gate audit --mend", func(ctx context.Context) error {
+	if !strings.Contains(f.Hint, "--mend") { // it is not at the end, or cannot be read
+		d.tell(ctx, f)
+		return
+	}
+	f.Hint, f.Mend, f.mend = "", "move what is not the gate's at the end into a file beside it: claw-gate audit --mend", func(ctx context.Context) error {
 		if err := d.stages.Query(ctx, &r, "claw-gate", "audit", "--mend"); err != nil {
 			return err
 		}

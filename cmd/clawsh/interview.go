@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +33,7 @@ func (a again) Error() string { return a.why }
 
 // question is one thing to ask: skipped if a flag has answered it. Check takes the answer, or says what is wrong with it.
 type question struct {
+	head               string // that is said once, before the first time it is asked
 	flag, text, preset string
 	check              func(ctx context.Context, answer string) error
 }
@@ -41,7 +41,7 @@ type question struct {
 // run asks everything.
 func (i *interview) run(ctx context.Context) error {
 	d := presets(i.present)
-	if err := i.ask(ctx, question{"kind", "Provider: a server of models, or the mock (openai-compatible, mock)", d.kind, i.takeKind}); err != nil {
+	if err := i.ask(ctx, question{"", "kind", "Provider: a server of models, or the mock (openai-compatible, mock)", d.kind, i.takeKind}); err != nil {
 		return err
 	}
 	if i.kind == "openai-compatible" {
@@ -50,16 +50,16 @@ func (i *interview) run(ctx context.Context) error {
 		}
 	}
 	if !i.call.Changed("way") && !i.call.Changed("autonomy") {
-		if err := i.ask(ctx, question{"way", ways + "Way (strict, middle, full)", d.way, i.takeWay}); err != nil {
+		if err := i.ask(ctx, question{ways, "way", "Way (strict, middle, full)", d.way, i.takeWay}); err != nil {
 			return err
 		}
 	}
-	return i.ask(ctx, question{"where", wheres + "Where (here, fixed)", d.where, i.takeWhere})
+	return i.ask(ctx, question{wheres, "where", "Where (here, fixed)", d.where, i.takeWhere})
 }
 
 // server asks for a server, its key and its model.
 func (i *interview) server(ctx context.Context, d defaults) error {
-	if err := i.ask(ctx, question{"base-url", "Base URL of the server", d.baseURL, i.takeURL}); err != nil {
+	if err := i.ask(ctx, question{"", "base-url", "Base URL of the server", d.baseURL, i.takeURL}); err != nil {
 		return err
 	}
 	preset := "-"
@@ -69,7 +69,7 @@ func (i *interview) server(ctx context.Context, d defaults) error {
 	if d.keyEnv != "" && !i.moved() {
 		preset = d.keyEnv
 	}
-	if err := i.ask(ctx, question{"api-key-env", "Environment variable with the API key (- for none)", preset, i.takeKey}); err != nil {
+	if err := i.ask(ctx, question{"", "api-key-env", "Environment variable with the API key (- for none)", preset, i.takeKey}); err != nil {
 		return err
 	}
 	if !i.call.Changed("model") && i.call.Changed("base-url") && terminalIsThere() {
@@ -79,7 +79,7 @@ func (i *interview) server(ctx context.Context, d defaults) error {
 	if d.model != "" && !i.moved() && (len(i.seen.models) == 0 || i.seen.has(d.model)) {
 		preset = d.model
 	}
-	return i.ask(ctx, question{"model", text, preset, i.takeModel})
+	return i.ask(ctx, question{"", "model", text, preset, i.takeModel})
 }
 
 // wanted says what a flag takes, for those who have no terminal to be asked on.
@@ -100,8 +100,10 @@ func (i *interview) ask(ctx context.Context, q question) error {
 	if i.call.Changed(q.flag) {
 		return nil
 	}
+	head := q.head
 	for range maxAsked {
-		text, err := terminal.AskLine(ctx, fmt.Sprintf("%s [%s]: ", q.text, terminal.Escape(q.preset)), 1000)
+		text, err := terminal.AskLine(ctx, fmt.Sprintf("%s%s [%s]: ", head, q.text, terminal.Escape(q.preset)), 1000)
+		head = ""
 		if errors.Is(err, terminal.ErrNoTerminal) {
 			if q.flag == "api-key-env" || q.flag == "where" {
 				return nil // no key is a fine answer for a local server, and the place stays what it was
@@ -297,11 +299,24 @@ func (i *interview) takeWay(_ context.Context, answer string) error {
 	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(names) {
 		answer = names[n-1]
 	}
-	if !slices.Contains(names, answer) {
+	if answer = begun(answer, names); answer == "" {
 		return again{"Want strict, middle or full.", ""}
 	}
 	i.way = answer
 	return nil
+}
+
+// begun is the one name that an answer is, or is the beginning of; empty if there is none, or more than one.
+func begun(answer string, names []string) (found string) {
+	for _, name := range names {
+		if answer != "" && strings.HasPrefix(name, strings.ToLower(answer)) {
+			if found != "" {
+				return ""
+			}
+			found = name
+		}
+	}
+	return found
 }
 
 // wheres say in plain words where the agent can work.
@@ -312,7 +327,7 @@ const wheres = `Where may the model work?
 `
 
 func (i *interview) takeWhere(_ context.Context, answer string) error {
-	if answer != "here" && answer != "fixed" {
+	if answer = begun(answer, []string{"here", "fixed"}); answer == "" {
 		return again{"Want here or fixed.", ""}
 	}
 	i.where = answer

@@ -166,6 +166,9 @@ func (o *onboardOptions) apply(ctx context.Context, c *command.Call, p config.Pa
 		return nil, fmt.Errorf("write the configuration: %w", err)
 	}
 	o.farewell(c)
+	if name := o.keyEnv; c.Changed("api-key-env") && name != "" && name != "-" && strings.TrimSpace(c.Getenv(name)) == "" {
+		fmt.Fprintf(c.Stderr, "%s is not set here: set it to the key before you start clawsh.\n", terminal.Escape(name))
+	}
 	cfg, err := config.Load(p)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// spoken says warnings in sentences, for people; what is logged at other levels is for whoever asked for it.
+// spoken says warnings and errors in sentences, for people; what is logged at other levels is for whoever asked for it.
 type spoken struct {
 	slog.Handler
 	w io.Writer
@@ -18,10 +18,16 @@ type spoken struct {
 
 // Handle implements slog.Handler.
 func (s spoken) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level != slog.LevelWarn {
+	kind := ""
+	switch r.Level {
+	case slog.LevelWarn:
+		kind = "warning: "
+	case slog.LevelError:
+		kind = "error: "
+	default:
 		return s.Handler.Handle(ctx, r)
 	}
-	_, err := io.WriteString(s.w, "warning: "+terminal.Escape(sentence(r))+"\n")
+	_, err := io.WriteString(s.w, kind+terminal.Escape(sentence(r))+"\n")
 	return err
 }
 

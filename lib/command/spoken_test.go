@@ -27,6 +27,11 @@ func TestSpoken(t *testing.T) {
 			t.Errorf("%q, want %q", out.String(), c.want)
 		}
 	}
+	var failed bytes.Buffer
+	newLogger("prog", &failed, func(string) string { return "" }, secret.New(nil)).Error("the log cannot be written", "error", "disk\nfull")
+	if want := "prog: error: the log cannot be written: disk\\nfull\n"; failed.String() != want {
+		t.Errorf("%q, want %q", failed.String(), want)
+	}
 	var out bytes.Buffer
 	newLogger("prog", &out, func(string) string { return "json" }, secret.New(nil)).Warn("provider retry", "event", "provider_retry")
 	if !bytes.Contains(out.Bytes(), []byte(`"level":"WARN","msg":"provider retry","app":"prog","event":"provider_retry"`)) {

@@ -188,6 +188,9 @@ func stays(now, diff string) string {
 	if lines <= seen {
 		return ""
 	}
+	if lines-seen == 1 {
+		return "    (1 other line stays as it is)\n"
+	}
 	return fmt.Sprintf("    (%d other lines stay as they are)\n", lines-seen)
 }
 

@@ -66,25 +66,41 @@ func turnError(f record.Final) error {
 }
 
 func deniedError(denials []record.Denial) error {
-	var first record.Denial
-	n := 0
+	var real []record.Denial
+	unattended := true
 	for _, d := range denials {
-		if d.Approval == record.ApprovalRefused {
-			continue
+		if loop.Complains(d) {
+			real = append(real, d)
+			unattended = unattended && d.Approval == record.ApprovalUnavailable
 		}
-		if n == 0 {
-			first = d
-		}
-		n++
 	}
-	what := "a tool call was denied with nobody asked"
-	if n > 1 {
-		what = fmt.Sprintf("%d tool calls were denied with nobody asked, the first", n)
+	if len(real) == 0 {
+		return command.Exit(envelope.ExitDenied)
 	}
-	e := envelope.Errorf(envelope.ExitDenied, "denied", "answered, but %s: %s: %s (%s)", what, terminal.Escape(first.Tool), terminal.Escape(first.Reason), first.Rule)
+	first, what, nobody := real[0], "a tool call was denied", ""
+	if unattended {
+		nobody = " with nobody asked"
+	}
+	if what += nobody; len(real) > 1 {
+		what = fmt.Sprintf("%d tool calls were denied%s, the first", len(real), nobody)
+	}
+	e := envelope.Errorf(envelope.ExitDenied, "denied", "answered, but %s: %s: %s (%s)", what, terminal.Escape(first.Tool),
+		terminal.Escape(first.Reason), first.Rule)
 	e.Note = true
-	if first.Rule == "command.unlisted" {
-		return e.WithHint(`to be asked instead, add the program to security.allowed_commands, or set security.high = "ask"; clawsh policy shows what is in force`)
+	return e.WithHint("%s", denialHint(first.Rule))
+}
+
+// denialHint says what to do about a denial.
+func denialHint(rule string) string {
+	switch {
+	case rule == "command.unlisted":
+		return `to be asked instead, add the program to security.allowed_commands, or set security.high = "ask"; clawsh policy shows what is in force`
+	case rule == "estop":
+		return "once it is safe: clawsh estop --clear"
+	case rule == "policy.changed":
+		return "send the message again"
+	case strings.HasPrefix(rule, "audit."), strings.HasPrefix(rule, "permit."):
+		return "clawsh doctor says what is wrong"
 	}
-	return e.WithHint("clawsh policy shows what is in force; clawsh receipt list what was done")
+	return "clawsh policy shows what is in force; clawsh receipt list what was done"
 }

@@ -12,6 +12,11 @@ import (
 // mistakes are the rules of calls that were denied for what a model got wrong: its arguments, or the name of the tool.
 var mistakes = []string{"args.invalid", "tool.unknown"}
 
+// Complains tells whether a denial is a reason to complain: a no from a person, and what a model got wrong, are none.
+func Complains(d record.Denial) bool {
+	return d.Approval != record.ApprovalRefused && !slices.Contains(mistakes, d.Rule)
+}
+
 // ExitCode is the exit code that a turn ends a program with (DESIGN §8): 0 if it was answered, 71 if a program was
 // not run for want of a sandbox, 77 if it was answered but
 // a call had been denied with nobody asked, so that cron notices, and else by the reason why there is no answer. A no
@@ -23,7 +28,7 @@ func ExitCode(f record.Final) int {
 			return envelope.ExitSandbox
 		}
 		for _, d := range f.Denials {
-			if d.Approval != record.ApprovalRefused && !slices.Contains(mistakes, d.Rule) {
+			if Complains(d) {
 				return envelope.ExitDenied
 			}
 		}

@@ -110,6 +110,9 @@ func (t *turn) result(line record.Line, waiting map[string]bool) error {
 	return errors.Join(t.store(line.Bytes()), t.Emit(line.Bytes()))
 }
 
+// stopped is why a tool was cancelled that the emergency stop ended (claw-exec).
+const stopped = "emergency stop"
+
 // note adds a result to the conversation and to the final record.
 func (t *turn) note(r record.ToolResult) {
 	content := r.Output
@@ -125,6 +128,13 @@ func (t *turn) note(r record.ToolResult) {
 	}
 	if r.Metadata.Sandbox == record.SandboxUnavailable && t.final.Unconfined == "" {
 		t.final.Unconfined = r.Error
+	}
+	if r.Status != record.StatusDenied && r.Metadata.CancelledReason == stopped {
+		d := record.Denial{ID: r.ID, Tool: r.Tool, Rule: "estop", Reason: "the emergency stop ended it while it ran"}
+		if r.Verdict != nil {
+			d.Approval = r.Verdict.Approval
+		}
+		t.final.Denials = append(t.final.Denials, d)
 	}
 	if r.Status == record.StatusDenied {
 		d := record.Denial{ID: r.ID, Tool: r.Tool, Reason: r.Error}

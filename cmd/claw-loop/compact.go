@@ -92,6 +92,20 @@ func (o *options) compact(ctx context.Context, c *command.Call, keep int) (comma
 	if lo.ConversationID == "" {
 		return nil, envelope.Errorf(envelope.ExitError, "not_found", "there is no conversation to compact").WithHint("clawsh session list shows them; --conversation names one")
 	}
+	release, _, err := conversation.Turns{Dir: cfg.TurnsDir(), Waiting: waiting(c)}.Hold(ctx, lo.ConversationID)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	o.conversation, o.latest = lo.ConversationID, false // what was read of it before may be deleted now
+	if err := o.resume(ctx, siblings, lo, 0); err != nil {
+		return nil, err
+	}
+	return o.summarise(ctx, lo, keep)
+}
+
+// summarise has the summary of a conversation written that is ours.
+func (o *options) summarise(ctx context.Context, lo *loop.Options, keep int) (command.Result, error) {
 	before := lo.Conversation
 	l := loop.New(*lo)
 	defer l.Close()

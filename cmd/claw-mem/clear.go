@@ -10,6 +10,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/conversation"
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
 )
@@ -29,22 +30,37 @@ func clearAll() command.Command {
 		Example: "claw-mem clear --yes",
 		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&yes, "yes", false, "really do it") },
 		Access:  forgetting,
-		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if !yes {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets all conversations for good").WithHint("if you mean it: --yes")
 			}
 			var r clearResult
-			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) error {
-				all, err := s.Conversations(0)
-				if err == nil {
-					r.Removed = len(all)
-					_, err = s.Clear()
-				}
-				return errors.Join(err, mirrorOf(cfg).Clear(), resultsOf(cfg).Clear(), forgetTyped(cfg.HistoryPath(), nil))
+			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {
+				r.Removed, err = forgetAll(ctx, cfg, s)
+				return err
 			})
 			if err != nil {
 				return nil, err
 			}
 			return r, nil
 		}}
+}
+
+// forgetAll removes the memory first: as long as that has not succeeded, everything is there.
+func forgetAll(ctx context.Context, cfg *config.Config, s *memory.Store) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	release, err := conversation.Turns{Dir: cfg.TurnsDir()}.HoldAll(ctx)
+	if err != nil {
+		return 0, underWay(err)
+	}
+	defer release()
+	all, err := s.Conversations(0)
+	if err != nil {
+		return 0, err
+	}
+	_, err = s.ClearAlso(func() error {
+		return errors.Join(mirrorOf(cfg).Clear(), resultsOf(cfg).Clear(), forgetTyped(cfg.HistoryPath(), nil))
+	})
+	return len(all), err
 }

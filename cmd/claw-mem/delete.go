@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/conversation"
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
 	"clawsh/lib/result"
@@ -33,17 +36,17 @@ func deleteCommand() command.Command {
 		Summary: "forget conversations for good: no byte of them stays, receipts do",
 		Long: `Removes the conversations, their session mirrors, their lines in agent.jsonl, and the lines of their messages in the history of
 the terminal. The database is rewritten, so that
-nothing of them is left in it: of a large one, that takes a while. The beginning of an id is enough, if no other starts like it.`,
+nothing of them is left in it: of a large one, that takes a while. A conversation that has a turn under way is not deleted. The beginning of an id is enough, if no other starts like it.`,
 		Example: "claw-mem delete conv-019df3c2 --yes",
 		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&yes, "yes", false, "really do it") },
 		Access:  forgetting,
-		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
+		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if !yes {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets %d conversations for good", len(c.Args)).WithHint("if you mean it: --yes")
 			}
 			var r deleteResult
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {
-				r.Conversations, err = forget(s, mirrorOf(cfg), resultsOf(cfg), cfg.HistoryPath(), c.Args)
+				r.Conversations, err = forget(ctx, cfg, s, c.Args)
 				return err
 			})
 			if err != nil {
@@ -56,33 +59,76 @@ nothing of them is left in it: of a large one, that takes a while. The beginning
 // resultsOf are the results of tools that were kept to be read on.
 func resultsOf(cfg *config.Config) *result.Store { return &result.Store{Dir: cfg.ResultsDir()} }
 
-// forget removes the mirrors and what was typed first: as long as the memory knows a conversation, an interrupted deletion can be repeated.
-// What is written to a mirror meanwhile is removed in the end.
-func forget(s *memory.Store, m *memory.Mirror, r *result.Store, history string, ids []string) ([]memory.Conversation, error) {
-	var full []string
+// patience is how long a turn that is under way is waited for.
+const patience = time.Second
+
+// underWay says what to do about a turn that does not end.
+func underWay(err error) error {
+	if e := envelope.From(err); e.Code == "conversation.busy" {
+		return e.WithHint("nothing is deleted: wait for the turn, or end it, and delete again")
+	}
+	return err
+}
+
+// forget removes conversations that have no turn under way: one would bring back what was said. What was typed goes first, since only
+// the memory knows what that was, and an interrupted deletion must be one that can be repeated. The copies go when the memory has let go.
+func forget(ctx context.Context, cfg *config.Config, s *memory.Store, ids []string) ([]memory.Conversation, error) {
+	full, err := resolved(s, ids)
+	if err != nil {
+		return nil, err
+	}
+	release, err := holding(ctx, cfg, full)
+	if err != nil {
+		return nil, underWay(err)
+	}
+	defer release()
 	lines := map[string]bool{}
-	for _, id := range ids {
-		conv, entries, err := s.Show(id)
+	for _, id := range full {
+		_, entries, err := s.Show(id)
 		if err != nil {
 			return nil, err
 		}
 		typed(entries, lines)
-		full = append(full, conv.ID)
 	}
-	if err := errors.Join(m.Remove(full...), r.Remove(full...), forgetTyped(history, lines)); err != nil {
+	if err := forgetTyped(cfg.HistoryPath(), lines); err != nil {
 		return nil, err
 	}
-	list, err := s.Delete(full...)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(m.Remove(full...), r.Remove(full...)); err != nil {
-		return nil, err
-	}
+	m := mirrorOf(cfg)
+	list, err := s.DeleteAlso(func() error { return errors.Join(m.Remove(full...), resultsOf(cfg).Remove(full...)) }, full...)
 	for _, conv := range list {
-		if err := point(s, m, conv.Agent); err != nil {
+		err = errors.Join(err, point(s, m, conv.Agent))
+	}
+	return list, err
+}
+
+func resolved(s *memory.Store, ids []string) (full []string, err error) {
+	for _, id := range ids {
+		if id, err = s.Resolve(id); err != nil {
 			return nil, err
 		}
+		full = append(full, id)
 	}
-	return list, nil
+	return full, nil
+}
+
+// holding takes conversations, in an order that lets nobody wait for us whom we wait for.
+func holding(ctx context.Context, cfg *config.Config, ids []string) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	turns := conversation.Turns{Dir: cfg.TurnsDir()}
+	var held []func()
+	release = func() {
+		for _, r := range held {
+			r()
+		}
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		r, _, err := turns.Hold(ctx, id)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, r)
+	}
+	return release, nil
 }

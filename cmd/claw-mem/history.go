@@ -23,7 +23,8 @@ import (
 func forgetting(c *command.Call, cfg *config.Config) confine.Access {
 	a := clearing(c, cfg)
 	if cfg != nil {
-		a.Write = append(a.Write, cfg.ResultsDir())
+		_ = os.MkdirAll(cfg.TurnsDir(), 0o700) // to take a lock says what is wrong, if anything is
+		a.Write = append(a.Write, cfg.ResultsDir(), cfg.TurnsDir())
 		if info, err := os.Lstat(cfg.HistoryPath()); err == nil && info.Mode().IsRegular() {
 			a.Own = append(a.Own, cfg.HistoryPath())
 		}

@@ -288,7 +288,7 @@ func (t *turn) fail(ctx context.Context, err error) {
 		t.cancelled(ctx, e)
 	case errors.As(err, &stage):
 		t.final.StopReason, t.final.ErrorCode = record.StopStageError, "stage.died"
-	case errors.Is(err, errBusy):
+	case errors.Is(err, conversation.ErrBusy):
 		t.final.StopReason = record.StopTimeout
 	case errors.Is(err, ErrTimeout), errors.Is(context.Cause(ctx), ErrTimeout):
 		t.final.StopReason, t.final.ErrorCode, t.final.Hint = record.StopTimeout, "limit.timeout", "raise limits.turn_timeout_s, or --timeout for one turn"

@@ -11,20 +11,25 @@ import (
 // process is reading all the while, the entries are deleted, but Clear fails and says that their bytes may remain;
 // clear again.
 func (s *Store) Clear() (n int, err error) {
+	return s.ClearAlso(func() error { return nil })
+}
+
+// ClearAlso is Clear, and calls also as DeleteAlso does.
+func (s *Store) ClearAlso(also func() error) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n, err = s.clear(); err != nil {
+	if n, err = s.clear(also); err != nil {
 		return n, fmt.Errorf("clear memory %s: %w", s.path, err)
 	}
 	return n, nil
 }
 
-func (s *Store) clear() (int, error) {
+func (s *Store) clear(also func() error) (int, error) {
 	if err := errors.Join(s.registerFTS(), s.closePrepared()); err != nil {
 		return 0, err
 	}
 	var n int64
-	err := transaction(s.conn, func() (err error) {
+	err := s.freeing(func() (err error) {
 		if n, err = number(s.conn, `SELECT count(*) FROM entries`); err != nil {
 			return err
 		}
@@ -33,5 +38,6 @@ func (s *Store) clear() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return int(n), s.scrub()
+	s.begun = nil
+	return int(n), errors.Join(also(), s.scrub())
 }

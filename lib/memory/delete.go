@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"clawsh/lib/envelope"
 )
 
 // Delete removes conversations with their entries, and returns what they were. Ids are as for Resolve; one that is not found
@@ -14,11 +16,17 @@ import (
 // is interrupted or fails behind the first step, the conversations are there without entries, to be deleted again.
 // Receipts are not kept here, so they stay.
 func (s *Store) Delete(ids ...string) ([]Conversation, error) {
+	return s.DeleteAlso(func() error { return nil }, ids...)
+}
+
+// DeleteAlso is Delete, and calls also when the conversations are gone and the file is not yet rewritten: to remove what is kept of them
+// elsewhere. Also must not use the Store.
+func (s *Store) DeleteAlso(also func() error, ids ...string) ([]Conversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list, err := s.remove(ids)
 	if err == nil {
-		err = s.scrub()
+		err = errors.Join(also(), s.scrub())
 	}
 	if err == nil {
 		err = s.removeEmptied(list)
@@ -33,7 +41,8 @@ func (s *Store) remove(ids []string) (list []Conversation, err error) {
 	if err := s.registerFTS(); err != nil {
 		return nil, err
 	}
-	err = transaction(s.conn, func() error {
+	err = s.freeing(func() error {
+		list = nil
 		for _, id := range ids {
 			id, err := s.resolve(id)
 			if err != nil {
@@ -47,6 +56,7 @@ func (s *Store) remove(ids []string) (list []Conversation, err error) {
 				return notFound("name each conversation once", "conversation %q, a second time", id)
 			}
 			list = append(list, *conv)
+			delete(s.begun, id)
 			// its row, without what was said, stays until no byte of the rest is left: who is interrupted can begin anew
 			err = errors.Join(s.query(`DELETE FROM entries WHERE conversation_id = ?`, nil, id),
 				s.query(`UPDATE conversations SET title = '', last_entry = 0 WHERE id = ?`, nil, id))
@@ -86,18 +96,36 @@ func (s *Store) scrub() error {
 	if err := s.closePrepared(); err != nil {
 		return err
 	}
+	_ = s.cutLog() // it gives back room, and is done again in the end
 	err := errors.Join(s.merge("entry_words"), s.merge("entry_trigrams"))
 	if err == nil {
 		err = s.conn.Exec(`VACUUM`)
 	}
-	if err == nil {
-		err = s.cutLog()
-	}
-	if err != nil {
-		return fmt.Errorf("they are deleted, but bytes of them may remain (delete again, or claw-mem check --rebuild, removes those): %w", err)
+	if err = errors.Join(err, s.cutLog()); err != nil {
+		return envelope.Errorf(envelope.ExitError, "memory.unfinished", "they are deleted, but the file is not rewritten, and bytes of them may remain: %w", err).
+			WithHint("make room on the disk, or end what reads the memory, and finish it: claw-mem check --rebuild")
 	}
 	return nil
 }
+
+// freeing is a transaction that deletes. Where the disk has no room to overwrite what is deleted, that is left to scrub.
+func (s *Store) freeing(f func() error) error {
+	err := transaction(s.conn, f)
+	if !full(err) {
+		return err
+	}
+	err = errors.Join(s.closePrepared(), s.cutLog(), s.conn.Exec(`PRAGMA secure_delete=OFF`))
+	if err == nil {
+		err = errors.Join(transaction(s.conn, f), s.conn.Exec(`PRAGMA secure_delete=ON`))
+	}
+	if full(err) {
+		return envelope.Errorf(envelope.ExitError, "memory.full", "the disk has no room, nothing is deleted: %w", err).
+			WithHint("make room on the disk of %s: to delete takes some at first", s.path)
+	}
+	return err
+}
+
+func full(err error) bool { return errors.Is(err, sqlite3.FULL) }
 
 // mergePages is how much of an index is merged in one transaction: others write in between.
 const mergePages = 2000

@@ -40,6 +40,7 @@ var (
 	ErrEmptyQuery = errors.New("the query is empty")
 	ErrKind       = errors.New("records of this kind are not stored")
 	ErrConflict   = errors.New("another record with this id is stored already")
+	ErrDeleted    = errors.New("the conversation was deleted meanwhile")
 	ErrNewer      = errors.New("the file was written by a later version of clawsh")
 	ErrForeign    = errors.New("the file is not a clawsh memory")
 )

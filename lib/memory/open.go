@@ -34,8 +34,9 @@ type Store struct {
 	uri      string
 	conn     *sqlite3.Conn
 	prepared map[string]*sqlite3.Stmt
-	fts      bool // FTS5 is registered
-	synced   bool // the directory has been synced since the -wal file was made
+	fts      bool            // FTS5 is registered
+	begun    map[string]bool // conversations that this Store has added to
+	synced   bool            // the directory has been synced since the -wal file was made
 }
 
 // Prepare makes what a Store needs beside the file that is at path, or is to be: for a process that may make no more files

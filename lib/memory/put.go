@@ -42,6 +42,9 @@ func (s *Store) put(e *Entry, agent string, at Place) (stored bool, err error) {
 		return false, err
 	}
 	err = transaction(s.conn, func() error {
+		if err := s.refuseDeleted(e); err != nil {
+			return err
+		}
 		if stored, err = s.add(e, agent); err == nil && stored && e.Kind == record.KindUser {
 			err = s.move(e.ConversationID, at)
 		}
@@ -50,7 +53,27 @@ func (s *Store) put(e *Entry, agent string, at Place) (stored bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if s.begun == nil || len(s.begun) >= maxBegun {
+		s.begun = map[string]bool{}
+	}
+	s.begun[e.ConversationID] = true
 	return stored, s.syncDirectory()
+}
+
+// maxBegun bounds what a Store remembers of the conversations that it has added to.
+const maxBegun = 4096
+
+// refuseDeleted refuses to continue what somebody else has deleted since this Store added to it: only a person's message begins it anew.
+func (s *Store) refuseDeleted(e *Entry) error {
+	if !s.begun[e.ConversationID] || e.Kind == record.KindUser {
+		return nil
+	}
+	found := false
+	err := s.query(`SELECT 1 FROM conversations WHERE id = ? AND last_entry <> 0`, func(*sqlite3.Stmt) error { found = true; return nil }, e.ConversationID)
+	if err == nil && !found {
+		err = ErrDeleted
+	}
+	return err
 }
 
 // add is put inside a transaction.

@@ -1,0 +1,183 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"clawsh/lib/durable"
+	"clawsh/lib/envelope"
+	"clawsh/lib/record"
+)
+
+// pollHold is how often a turn looks whether the conversation is free.
+const pollHold = 20 * time.Millisecond
+
+// holder is who runs a turn in a conversation.
+type holder struct {
+	PID   int    `json:"pid"`
+	Since string `json:"since"`
+}
+
+// ErrBusy is the cause of waiting in vain for a conversation.
+var ErrBusy = errors.New("the conversation is busy")
+
+// all is the file of the lock on all conversations. Each turn shares it, and it stays.
+const all = ".all"
+
+// Turns is the directory of the locks by which a conversation has one turn at a time, and is not forgotten meanwhile, whichever
+// processes do so. They are locks (flock(2)) on files, which the kernel takes back when a process ends, however it ends.
+type Turns struct {
+	Dir string
+	// Waiting, if not nil, is told once who holds what Hold waits for.
+	Waiting func(conversationID string, pid int, since string)
+}
+
+// Hold takes a conversation. One that another process holds is waited for until ctx ends: that is ErrBusy, conversation.busy. It tells
+// whether it has waited, so that what was read before may be old.
+func (t Turns) Hold(ctx context.Context, conversationID string) (release func(), waited bool, err error) {
+	path := filepath.Join(t.Dir, record.HashBytes([]byte(conversationID))[:32])
+	shared, waited, err := t.take(ctx, filepath.Join(t.Dir, all), unix.LOCK_SH, conversationID)
+	if err != nil {
+		return nil, waited, err
+	}
+	own, more, err := t.take(ctx, path, unix.LOCK_EX, conversationID)
+	if err != nil {
+		shared.Close()
+		return nil, waited || more, err
+	}
+	return func() {
+		os.Remove(path) // by who holds it, so that nobody's else is removed
+		own.Close()
+		shared.Close()
+	}, waited || more, nil
+}
+
+// HoldAll takes all conversations, those that are yet to begin too.
+func (t Turns) HoldAll(ctx context.Context) (release func(), err error) {
+	f, _, err := t.take(ctx, filepath.Join(t.Dir, all), unix.LOCK_EX, "")
+	if err != nil {
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
+// take waits for the lock on the file that has the name.
+func (t Turns) take(ctx context.Context, path string, how int, conversationID string) (_ *os.File, waited bool, err error) {
+	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
+		return nil, false, fmt.Errorf("take the conversation for a turn: %w", err)
+	}
+	told := holder{}
+	for {
+		f, err := takeFile(path, how)
+		if err != nil {
+			return nil, waited, fmt.Errorf("take the conversation for a turn: %w", err)
+		}
+		if f != nil {
+			return f, waited, nil
+		}
+		waited = true
+		if told == (holder{}) {
+			if told = t.holder(path, how); told != (holder{}) && t.Waiting != nil {
+				t.Waiting(conversationID, told.PID, told.Since)
+			}
+		}
+		timer := time.NewTimer(pollHold)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, true, busy(conversationID, told)
+		}
+	}
+}
+
+// holder is who holds the lock on a file; of a shared one, any of them.
+func (t Turns) holder(path string, how int) holder {
+	if how == unix.LOCK_SH || filepath.Base(path) != all {
+		return readHolder(path)
+	}
+	names, _ := os.ReadDir(t.Dir)
+	for _, n := range names {
+		if h := readHolder(filepath.Join(t.Dir, n.Name())); n.Name() != all && h != (holder{}) {
+			return h
+		}
+	}
+	return readHolder(path)
+}
+
+func busy(conversationID string, h holder) error {
+	if conversationID == "" {
+		conversationID = "a conversation"
+	}
+	return envelope.Errorf(envelope.ExitLimit, "conversation.busy", "%w: process %d has been at work in %s since %s", ErrBusy, h.PID, conversationID, h.Since).
+		WithHint("wait for it, or begin another conversation")
+}
+
+// takeFile locks the file that has the name, and returns nil if another process holds it.
+func takeFile(path string, how int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = durable.Flock(f, how|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		f.Close()
+		return nil, nil
+	}
+	if err == nil {
+		var same bool
+		if same, err = isNamed(f, path); err == nil && !same {
+			f.Close() // it was unlocked, and removed, between our opening and locking it
+			return nil, nil
+		}
+	}
+	if err == nil && how == unix.LOCK_EX {
+		err = writeHolder(f)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func isNamed(f *os.File, path string) (bool, error) {
+	mine, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Lstat(path)
+	return err == nil && os.SameFile(mine, named), nil
+}
+
+func writeHolder(f *os.File) error {
+	line, err := record.Encode(holder{PID: os.Getpid(), Since: record.Now()})
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt(append(line, '\n'), 0)
+	}
+	return err
+}
+
+func readHolder(path string) (h holder) {
+	f, err := os.Open(path)
+	if err != nil {
+		return h
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 1<<10))
+	if err != nil || record.DecodeOpen(b, &h) != nil {
+		return holder{}
+	}
+	return h
+}

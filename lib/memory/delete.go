@@ -58,9 +58,10 @@ func (s *Store) remove(ids []string) (list []Conversation, err error) {
 			list = append(list, *conv)
 			delete(s.begun, id)
 			// its row, without what was said, stays until no byte of the rest is left: who is interrupted can begin anew
-			err = errors.Join(s.query(`DELETE FROM entries WHERE conversation_id = ?`, nil, id),
-				s.query(`UPDATE conversations SET title = '', last_entry = 0 WHERE id = ?`, nil, id))
-			if err != nil {
+			if err := s.query(`DELETE FROM entries WHERE conversation_id = ?`, nil, id); err != nil {
+				return err // it may have ended the transaction
+			}
+			if err := s.query(`UPDATE conversations SET title = '', last_entry = 0 WHERE id = ?`, nil, id); err != nil {
 				return err
 			}
 		}
@@ -103,7 +104,7 @@ func (s *Store) scrub() error {
 	}
 	if err = errors.Join(err, s.cutLog()); err != nil {
 		return envelope.Errorf(envelope.ExitError, "memory.unfinished", "they are deleted, but the file is not rewritten, and bytes of them may remain: %w", err).
-			WithHint("make room on the disk, or end what reads the memory, and finish it: claw-mem check --rebuild")
+			WithHint("make room on the disk, or end what reads the memory, and finish it: delete again, or claw-mem check --rebuild")
 	}
 	return nil
 }
@@ -125,7 +126,8 @@ func (s *Store) freeing(f func() error) error {
 	return err
 }
 
-func full(err error) bool { return errors.Is(err, sqlite3.FULL) }
+// full tells whether a disk has no room. The driver takes that for a failure to write, and does not say of which kind.
+func full(err error) bool { return errors.Is(err, sqlite3.FULL) || errors.Is(err, sqlite3.IOERR_WRITE) }
 
 // mergePages is how much of an index is merged in one transaction: others write in between.
 const mergePages = 2000

@@ -332,3 +332,21 @@ func (c *Config) WorkspaceEnv() []string {
 func (c *Config) SameWorkspace(info fs.FileInfo) bool {
 	return c.Workspace.ID == "" || identity(info) == c.Workspace.ID
 }
+
+// WorkspaceMark is what the directory of the workspace in force is known by (Mark), "" if that cannot be told.
+func (c *Config) WorkspaceMark() string {
+	id, path := c.Workspace.ID, c.Workspace.Real
+	if path == "" {
+		path = c.WorkspaceDir
+	}
+	if info, err := os.Stat(path); id == "" && err == nil {
+		id = identity(info)
+	}
+	if id == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return Mark(path, id)
+}

@@ -46,11 +46,12 @@ func (p *Policy) Always(c Call, v Verdict) (r config.Rule, words string, ok bool
 	default:
 		return r, "", false
 	}
-	if !shown(p.root) {
+	now, example, known := p.conditions()
+	if !shown(p.root) || !known {
 		return r, "", false
 	}
-	when = fmt.Sprintf(`.tool == %s and %s and .workspace == %s and .risk == %s`, jqText(c.Tool), when, jqText(p.root), jqText(v.Risk))
-	surroundings := fmt.Sprintf(`"workspace":%s,"risk":%s`, jqText(p.root), jqText(v.Risk))
+	when = fmt.Sprintf(`.tool == %s and %s and .workspace == %s and .risk == %s%s`, jqText(c.Tool), when, jqText(p.root), jqText(v.Risk), now)
+	surroundings := fmt.Sprintf(`"workspace":%s,"risk":%s%s`, jqText(p.root), jqText(v.Risk), example)
 	r = config.Rule{Name: config.AlwaysName(when), When: when, Decide: "allow", Reason: "you allowed it at a question",
 		Match:    []string{fmt.Sprintf(`{"tool":%s,"args":%s,%s}`, jqText(c.Tool), c.Args, surroundings)},
 		NotMatch: []string{fmt.Sprintf(`{"tool":%s,"args":%s,%s}`, jqText(c.Tool), other, surroundings), fmt.Sprintf(`{"tool":%s,"args":%s}`, jqText(c.Tool+"x"), c.Args)}}
@@ -58,7 +59,7 @@ func (p *Policy) Always(c Call, v Verdict) (r config.Rule, words string, ok bool
 		r.Match = nil // the rule says what it is about
 		r.NotMatch = r.NotMatch[:1]
 	}
-	return r, fmt.Sprintf("%s, in the workspace %s, while it is judged %s risk", words, p.root, v.Risk), p.checked(r, c, v)
+	return r, fmt.Sprintf("%s, in the workspace %s, while that is the same directory, it is judged %s risk, and what confines it stays as it is", words, p.root, v.Risk), p.checked(r, c, v)
 }
 
 // checked tells whether a rule that is about to be offered holds for the call that it is made for, and for its examples as they

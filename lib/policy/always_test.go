@@ -1,7 +1,10 @@
 package policy
 
 import (
+	"errors"
+	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,4 +130,91 @@ func FuzzAlways(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAlwaysEndsWithItsConditions: each thing that confined the call when a person said yes is changed by itself, and it is asked again.
+func TestAlwaysEndsWithItsConditions(t *testing.T) {
+	var cfg config.Config
+	p := policyIn(t, "supervised", func(c *config.Config) {
+		c.Security.Harmless, c.Security.High, c.Security.Sandbox = "low", "ask", "auto"
+		cfg = *c
+	})
+	p, err := New(&cfg, OS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := shellCall(t, "make")
+	r, words, ok := p.Always(c, p.Decide(c))
+	if !ok || !strings.Contains(words, "the same directory") {
+		t.Fatalf("no rule for make: %q", words)
+	}
+	for name, change := range map[string]func(*config.Config){
+		"":               func(*config.Config) {},
+		"sandbox":        func(c *config.Config) { c.Security.Sandbox = "off" },
+		"another engine": func(c *config.Config) { c.Security.Sandbox = "landlock" },
+		"git_write":      func(c *config.Config) { c.Sandbox.GitWrite = !c.Sandbox.GitWrite },
+		"read":           func(c *config.Config) { c.Sandbox.Read = []string{"/srv"} },
+		"read_roots":     func(c *config.Config) { c.ReadRoots = append(slices.Clone(c.ReadRoots), config.ReadRoot{Path: "/srv"}) },
+		"layout":         func(c *config.Config) { c.Sandbox.Layout = "staged" },
+		"workspace_only": func(c *config.Config) { c.Security.WorkspaceOnly = !c.Security.WorkspaceOnly },
+		"forbidden":      func(c *config.Config) { c.Security.ForbiddenPaths = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := cfg
+			now.Written = []config.Rule{r}
+			change(&now)
+			decides(t, &now, c, name == "")
+		})
+	}
+	if err := errors.Join(os.Rename(cfg.WorkspaceDir, cfg.WorkspaceDir+".was"), os.Mkdir(cfg.WorkspaceDir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Written = []config.Rule{r}
+	decides(t, &cfg, c, false)
+}
+
+// decides holds a configuration to whether it lets a call run unasked, and its rules to their examples.
+func decides(t *testing.T, cfg *config.Config, c Call, unasked bool) {
+	t.Helper()
+	p, err := New(cfg, OS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := p.Decide(c); v.Outcome != map[bool]Outcome{true: Allow, false: Ask}[unasked] {
+		t.Errorf("%+v", v)
+	}
+	if err := CheckRules(cfg, OS{}); err != nil {
+		t.Errorf("the examples of its rules do not hold: %v", err)
+	}
+}
+
+// TestRulesWithoutConditions: what was written before rules named their conditions asks again, and says why.
+func TestRulesWithoutConditions(t *testing.T) {
+	var cfg config.Config
+	policyIn(t, "supervised", func(c *config.Config) { c.Security.High = "ask"; cfg = *c })
+	when := `.tool == "shell" and (.args | del(.timeout_s)) == {command: "make \" and .directory == \"x\" and .confined == {"} and .risk == .risk`
+	cfg.Written = []config.Rule{{Name: config.AlwaysName(when), When: when, Decide: "allow"}}
+	p, err := New(&cfg, OS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := p.Decide(shellCall(t, `make " and .directory == "x" and .confined == {`))
+	if v.Outcome == Allow {
+		t.Errorf("%+v", v)
+	}
+	when = `.args.command == "make"`
+	cfg.Written = []config.Rule{{Name: config.AlwaysName(when), When: when, Decide: "allow"}}
+	if p, err = New(&cfg, OS{}); err != nil {
+		t.Fatal(err)
+	}
+	if v := p.Decide(shellCall(t, "make")); v.Outcome != Ask || !strings.Contains(v.Reason, "does not count") {
+		t.Errorf("%+v", v)
+	}
+	cfg.Written[0].Name = "mine"
+	if p, err = New(&cfg, OS{}); err != nil {
+		t.Fatal(err)
+	}
+	if v := p.Decide(shellCall(t, "make")); v.Outcome != Allow {
+		t.Errorf("a rule of the user's own: %+v", v)
+	}
 }

@@ -26,6 +26,8 @@ type Description struct {
 	Tools             []string      `json:"tools"`
 	Sandbox           string        `json:"sandbox"`
 	Layout            string        `json:"layout"`
+	Directory         string        `json:"directory,omitzero"` // not in the hash: permits name the workspace by other means
+	Confined          Confined      `json:"confined"`
 	Rules             []config.Rule `json:"rules"`
 	PolicyHash        string        `json:"policy_hash,omitzero"`
 }
@@ -33,7 +35,7 @@ type Description struct {
 // Describe returns the policy in force.
 func (p *Policy) Describe() Description {
 	d := p.describe()
-	d.PolicyHash = p.Hash()
+	d.PolicyHash, d.Directory = p.Hash(), p.directory
 	return d
 }
 
@@ -46,7 +48,7 @@ func (p *Policy) describe() Description {
 	return Description{Autonomy: p.autonomy, Harmless: map[bool]string{false: "ask", true: "low"}[p.harmless],
 		High: map[bool]string{false: "deny", true: "ask"}[p.high], Workspace: p.root, WorkspaceOnly: p.workspaceOnly, ReadRoots: list(p.readRoots), ForbiddenPaths: list(p.forbidden),
 		ForbiddenCommands: list(p.never), AllowedCommands: list(p.listed), AllowedDomains: list(p.domains), UnaskedURLBytes: p.urlBytes, Tools: list(p.tools),
-		Sandbox: p.sandbox, Layout: map[bool]string{false: "open", true: "staged"}[p.staged], Rules: own}
+		Sandbox: p.sandbox, Layout: map[bool]string{false: "open", true: "staged"}[p.staged], Confined: p.confined, Rules: own}
 }
 
 func list(s []string) []string {

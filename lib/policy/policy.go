@@ -146,6 +146,8 @@ type Policy struct {
 	high          bool   // high risk asks at supervised
 	staged        bool   // the workspace's layout
 	rules         []rule // the user's own
+	directory     string // which one the workspace is, whatever it is called (config.Mark)
+	confined      Confined
 	fs            Resolver
 	home          string // clawsh's own
 	originals     func() []original
@@ -160,7 +162,8 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
 		listed: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains, urlBytes: cfg.Security.UnaskedURLBytes,
 		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox, harmless: cfg.Security.Harmless == "low" && cfg.Security.Sandbox != "off", high: cfg.Security.High == "ask",
-		staged: cfg.Sandbox.Layout == "staged", fs: resolver, readRoots: cfg.Readable()}
+		staged: cfg.Sandbox.Layout == "staged", fs: resolver, readRoots: cfg.Readable(),
+		directory: cfg.WorkspaceMark(), confined: confinement(cfg)}
 	for _, c := range p.listed {
 		if strings.Contains(c, " ") {
 			p.subcommands = append(p.subcommands, c)

@@ -78,6 +78,8 @@ func (p *Policy) example(r rule, text string, want bool) error {
 		ConversationID string     `json:"conversation_id"`
 		Workspace      string     `json:"workspace"` // else, and of the risk, what is so now
 		Risk           string     `json:"risk"`
+		Directory      string     `json:"directory"`
+		Confined       record.Raw `json:"confined"`
 	}
 	if err := record.Decode([]byte(text), &call); err != nil {
 		return fmt.Errorf("it is no call: %w", err)
@@ -92,6 +94,12 @@ func (p *Policy) example(r rule, text string, want bool) error {
 	}
 	if err == nil && call.Risk != "" {
 		input["risk"] = call.Risk
+	}
+	if err == nil && call.Directory != "" {
+		input["directory"] = call.Directory
+	}
+	if err == nil && len(call.Confined) > 0 {
+		input["confined"], err = record.JQValue(call.Confined)
 	}
 	holds, err := r.holds(input, err)
 	switch {
@@ -111,8 +119,16 @@ func (p *Policy) input(c Call, v Verdict) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	raw, err := record.Encode(p.confined)
+	if err != nil {
+		return nil, err
+	}
+	confined, err := record.JQValue(raw)
+	if err != nil {
+		return nil, err
+	}
 	return map[string]any{"tool": c.Tool, "args": args, "conversation_id": c.ConversationID, "risk": v.Risk, "rule": v.Rule, "reason": v.Reason,
-		"decision": v.Outcome.String(), "autonomy": p.autonomy, "workspace": p.root, "now": record.Now()}, nil
+		"decision": v.Outcome.String(), "autonomy": p.autonomy, "workspace": p.root, "directory": p.directory, "confined": confined, "now": record.Now()}, nil
 }
 
 // holds evaluates a rule: anything but one true or false is an error.
@@ -158,6 +174,12 @@ func (p *Policy) own(c Call, v Verdict) Verdict {
 		holds, err := r.holds(input, err)
 		if err != nil {
 			return Verdict{Outcome: Deny, Risk: v.Risk, Rule: "rule." + r.Name, Reason: fmt.Sprintf("the rule %s failed: %v", r.Name, err)}
+		}
+		if holds && outdated(r.Rule) {
+			if v.Outcome == Ask {
+				v.Reason += "; the rule " + r.Name + " does not count: it names neither the directory nor what confines it"
+			}
+			continue
 		}
 		if holds && first[r.Decide] == nil {
 			first[r.Decide] = r

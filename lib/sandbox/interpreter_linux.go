@@ -53,17 +53,30 @@ func (s *Starter) Start(cmd *exec.Cmd, alone bool) error {
 		}
 		// The signal would come when the thread ends. What is left when the interpreter ends, the sandbox ends.
 		cmd.SysProcAttr.Pdeathsig = 0
-		done := make(chan error)
-		go func() {
-			runtime.LockOSThread() // for ever: what the thread gives up ends with it
-			err := ownDomain(alone, program, s.self)
-			if err == nil {
-				err = cmd.Start()
+		return onOwnThread(func() error {
+			if err := ownDomain(alone, program, s.self); err != nil {
+				return err
 			}
-			done <- err
-		}()
-		return <-done
+			return cmd.Start()
+		})
 	})
+}
+
+// onOwnThread runs f on a thread that ends with it, and with what f gave up. That is never the main thread: it does not end, and the
+// kernel judges a signal to the process by the domain that the main thread is in.
+func onOwnThread(f func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == os.Getpid() {
+			err := onOwnThread(f) // nothing else runs on this thread until it returns
+			runtime.UnlockOSThread()
+			done <- err
+			return
+		}
+		done <- f()
+	}()
+	return <-done
 }
 
 // Ended ends what programs have left, where no process is in sight that is not the script's.

@@ -84,7 +84,7 @@ func guardGit(git string, write bool) []mount {
 	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
 		return nil
 	}
-	if !write || !info.IsDir() {
+	if !write || !info.IsDir() || placeholder(git) {
 		return []mount{{Kind: mountRead, Source: git, Target: git, IsFile: !info.IsDir()}}
 	}
 	m := []mount{{Kind: mountWrite, Source: git, Target: git}}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"syscall"
@@ -30,9 +31,18 @@ const (
 // holdTime is how long a sandbox waits for others that end.
 const holdTime = 2 * time.Second
 
+// placeholder tells whether a name is a cover. One that has something in it, a program has made.
 func placeholder(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode() == placeholderMode
+	if info, err := os.Lstat(path); err != nil || info.Mode() != placeholderMode {
+		return false
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrPermission) // another user's: no program of ours can write there
+	}
+	defer d.Close()
+	_, err = d.ReadDir(1)
+	return errors.Is(err, io.EOF)
 }
 
 // holdView is the view of a place with what is missing covered, until the hold is released.

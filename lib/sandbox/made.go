@@ -11,7 +11,8 @@ import (
 const maxMade = 20
 
 // standing is what other programs obey in a workspace: repositories at any depth, and files of the table in its root.
-type standing struct{ repositories, files []string }
+// Of both, covers are those that an empty cover stands for.
+type standing struct{ repositories, files, covers []string }
 
 // standing looks before a program runs that may write.
 func (p Place) standing() standing {
@@ -22,6 +23,11 @@ func (p Place) standing() standing {
 	for _, root := range p.roots() {
 		for _, name := range obeyedIn(root) {
 			s.files = append(s.files, filepath.Join(root, name))
+		}
+	}
+	for _, path := range slices.Concat(s.repositories, s.files) {
+		if placeholder(path) {
+			s.covers = append(s.covers, path)
 		}
 	}
 	return s
@@ -42,16 +48,39 @@ func (p Place) roots() []string {
 	return out
 }
 
-// made is what has come since, and that no permit names.
+// made is what has come since, and that no permit names. A cover is nothing that was there: who removes it from outside
+// lets the program make what it covered.
 func (p Place) made(before standing) []string {
 	now := p.standing()
 	var out []string
-	for _, path := range append(now.repositories, now.files...) {
-		known := slices.Contains(before.repositories, path) || slices.Contains(before.files, path)
-		if known || p.opens(path) || placeholder(path) || len(out) == maxMade {
-			continue
+	add := func(path string, permitted bool) {
+		if !permitted && !placeholder(path) && len(out) < maxMade {
+			out = append(out, p.below(path))
 		}
-		out = append(out, strings.TrimPrefix(strings.TrimPrefix(path, p.Workspace), "/"))
+	}
+	for _, path := range now.repositories {
+		if !slices.Contains(before.repositories, path) || slices.Contains(before.covers, path) {
+			add(path, p.makes(path))
+		}
+	}
+	for _, path := range now.files {
+		if !slices.Contains(before.files, path) || slices.Contains(before.covers, path) {
+			add(path, p.opens(path))
+		}
 	}
 	return out
+}
+
+// makes tells whether the call was permitted to make a repository: to write some file in its directory is not enough.
+func (p Place) makes(repository string) bool {
+	return p.opens(repository) && (strings.EqualFold(filepath.Base(repository), ".git") ||
+		p.opens(filepath.Join(repository, "config")))
+}
+
+// below is how a report names a path: the workspace itself, if that has become a repository, is a dot.
+func (p Place) below(path string) string {
+	if name, err := filepath.Rel(p.Workspace, path); err == nil {
+		return name
+	}
+	return path
 }

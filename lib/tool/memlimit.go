@@ -1,17 +1,22 @@
 package tool
 
 import (
+	"errors"
 	"fmt"
 	"runtime/metrics"
 	"sync"
+	"syscall"
 	"time"
 )
 
 // maxGrowth is how much memory the interpreter may take in this process: doubling a string forty times must not end it.
 const maxGrowth = 256 << 20
 
-// watchMemory stops a command under which this process grows too much. The function that it returns ends the watch.
-func watchMemory(stop func(error)) func() {
+// lastTime is what is left of the process's time when a command is stopped, to report it: at the limit the kernel kills without a word.
+const lastTime = 150 * time.Millisecond
+
+// watchLimits stops a command under which this process grows too much, or comes to the end of its processor time. The function that it returns ends the watch.
+func watchLimits(stop func(error)) func() {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -28,6 +33,10 @@ func watchMemory(stop func(error)) func() {
 				stop(fmt.Errorf("stopped: the command itself takes more than %d MiB of memory", maxGrowth>>20))
 				return
 			}
+			if timeLeft() < lastTime {
+				stop(errors.New("stopped: the command itself takes more processor time than it may (sandbox.cpu_s)"))
+				return
+			}
 		}
 	})
 	return func() {
@@ -40,4 +49,16 @@ func memory() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 	metrics.Read(s)
 	return s[0].Value.Uint64() + s[1].Value.Uint64()
+}
+
+// timeLeft is the processor time that the kernel still grants this process.
+func timeLeft() time.Duration {
+	const most = time.Duration(1<<63 - 1)
+	var limit syscall.Rlimit
+	var used syscall.Rusage
+	if syscall.Getrlimit(syscall.RLIMIT_CPU, &limit) != nil || syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil ||
+		uint64(limit.Cur) > uint64(most/time.Second) {
+		return most
+	}
+	return time.Duration(limit.Cur)*time.Second - time.Duration(used.Utime.Nano()+used.Stime.Nano())
 }

@@ -94,7 +94,7 @@ func Interpret(ctx context.Context, script Script, host Host) (r Report) {
 		return Report{Error: fmt.Sprintf("run command: %v", err)}
 	}
 	defer s.close()
-	defer watchMemory(s.stop)()
+	defer watchLimits(s.stop)()
 	defer func() {
 		if p := recover(); p != nil {
 			r = Report{Error: fmt.Sprintf("internal error in the interpreter: %v", p), Stack: string(debug.Stack())}

@@ -36,6 +36,7 @@ type reply struct {
 const (
 	maxScriptMessage = 8 << 20 // a command line of 2 MiB in base64, and more than enough
 	maxLastWords     = 4 << 10
+	maxSignal        = 64
 )
 
 func sendMessage(w io.Writer, v any) error {
@@ -130,8 +131,8 @@ func (l Launched) ending() string {
 	case strings.Contains(words, "failed to create new OS thread"):
 		return "no process or thread could be started for it: sandbox.processes are in use"
 	}
-	if words == "" && l.Code == 128+int(syscall.SIGKILL) {
-		return "the kernel killed its interpreter, which had used up its processor time (sandbox.cpu_s) or its memory"
+	if n := l.Code - 128; words == "" && n > 0 && n <= maxSignal {
+		return fmt.Sprintf("its interpreter was killed by signal %d (%v)", n, syscall.Signal(n))
 	}
 	line, _, _ := strings.Cut(words, "\n")
 	text := fmt.Sprintf("its interpreter ended with exit status %d and without a report %s", l.Code, line)

@@ -175,3 +175,12 @@ func FuzzServe(f *testing.F) {
 		}
 	})
 }
+
+// An interpreter that a signal ended may have been signalled by anybody: no limit is named as the reason.
+func TestSignalledInterpreterNamesNoLimit(t *testing.T) {
+	for code, want := range map[int]string{137: "signal 9 (killed)", 139: "signal 11", 143: "signal 15", 128: "exit status 128", 1: "exit status 1", 255: "exit status 255"} {
+		if got := (Launched{Code: code}).ending(); !strings.Contains(got, want) || strings.Contains(got, "memory") || strings.Contains(got, "processor") {
+			t.Errorf("%d: %s", code, got)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,14 +37,17 @@ func broker() command.Command {
 			if err != nil {
 				return nil, err
 			}
+			homes, err := tool.ShareHomes(c.Args[0])
+			if errors.Is(err, fs.ErrNotExist) && l.ended() {
+				return nil, nil // a short call: the filter has ended and removed the directory before this process came to it
+			}
+			if err != nil {
+				return nil, err
+			}
 			b := &brokerState{call: c, config: cfg, line: l, running: map[int]context.CancelFunc{}}
 			b.sandbox, b.sandboxErr = openSandbox(c, cfg)
 			makeCache(cacheDir(cfg), cfg.Sandbox.CacheBytes)
 			if err := process.Reap(); err != nil {
-				return nil, err
-			}
-			homes, err := tool.ShareHomes(c.Args[0])
-			if err != nil {
 				return nil, err
 			}
 			defer homes.Remove() // the filter cannot, and may have been killed

@@ -109,6 +109,14 @@ func (l *line) receive(v any) ([]*os.File, error) {
 	return files, nil
 }
 
+// ended waits until the other side says something, or has closed its end, and tells whether it has closed it.
+func (l *line) ended() bool {
+	var a ask
+	files, err := l.receive(&a)
+	closeAll(files)
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
+}
+
 func (l *line) body(head []byte, n int, v any) error {
 	if _, err := io.ReadFull(l.conn, head[n:]); err != nil {
 		return err

@@ -284,8 +284,8 @@ func (g *guard) agents(dir string) {
 	}
 }
 
-// wayTo looks at every directory above a path, the topmost first: who can rename one of them can put another in its place. One
-// that others may write to needs the sticky bit, as /tmp has it; then what lies there is only its owner's to rename.
+// wayTo looks at every directory above a path, the topmost first: who can rename one of them can put another in its
+// place. One that others may write to needs the sticky bit, as /tmp has it; then what lies there is only its owner's to rename.
 func (g *guard) wayTo(path string) {
 	dir := filepath.Dir(path)
 	if g.seen["way "+dir] {

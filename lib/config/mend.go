@@ -20,8 +20,8 @@ type target struct {
 	forbidden   fs.FileMode
 }
 
-// Mend takes from others the permissions that are the fault, and changes nothing else. Time has passed since the inspection,
-// and whoever may write above the home may have exchanged any part of the way: it changes only the very file that was
+// Mend takes from others the permissions that are the fault, and changes nothing else. Time has passed since
+// the inspection, and whoever may write above the home may have exchanged any part of the way: it changes only the very file that was
 // inspected, through a descriptor, and only if it is the caller's own.
 func (f Fault) Mend() error {
 	if !f.Mendable() {
@@ -61,8 +61,8 @@ func (g *guard) newTarget(path string, info fs.FileInfo, forbidden fs.FileMode) 
 
 var errExchanged = errors.New("it is not what was inspected: somebody is changing it")
 
-// open opens the entry, following no link below the home. The way above it needs no such care, since the directory that is
-// opened must be the one that was inspected.
+// open opens the entry, following no link below the home. The way above it needs no such care, since the directory
+// that is opened must be the one that was inspected.
 func (t *target) open() (*os.File, error) {
 	file, err := openStep(nil, t.home, true)
 	if err != nil {
@@ -102,7 +102,8 @@ func (t *target) same(file *os.File, want fs.FileInfo) error {
 	return err
 }
 
-// openStep opens a name in a directory, nil for an absolute path; neither a link nor anything that opening does something to.
+// openStep opens a name in a directory, nil for an absolute path; neither a link nor anything that opening does
+// something to.
 func openStep(dir *os.File, name string, directory bool) (*os.File, error) {
 	at, flags := unix.AT_FDCWD, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC
 	if dir != nil {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// MakeTileDir makes the directory of the tiles of the log, if its other files are there: who confines itself needs its name
-// first. A link is refused: who confines itself would be let write to where it leads.
+// MakeTileDir makes the directory of the tiles of the log, if its other files are there: who confines itself needs its
+// name first. A link is refused: who confines itself would be let write to where it leads.
 func MakeTileDir(log string) (string, error) {
 	side, err := openDirectory(sideDir(log), os.Lstat, os.OpenRoot)
 	if err != nil {
@@ -45,7 +45,8 @@ func openTilesIn(log string, side *os.Root) (*os.Root, error) {
 }
 
 // openDirectory opens what is a directory itself, and the same one when it is open.
-func openDirectory(path string, look func(string) (os.FileInfo, error), open func(string) (*os.Root, error)) (*os.Root, error) {
+func openDirectory(path string, look func(string) (os.FileInfo, error),
+	open func(string) (*os.Root, error)) (*os.Root, error) {
 	info, err := look(path)
 	switch {
 	case err != nil:

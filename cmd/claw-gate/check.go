@@ -67,12 +67,15 @@ type checker struct {
 }
 
 // call adds the verdict of the policy alone.
-func (k *checker) call(_ context.Context, line record.Line, out *stage.Writer) error {
+func (k *checker) call(ctx context.Context, line record.Line, out *stage.Writer) error {
 	call, err := readCall(line)
 	if err != nil {
 		return err
 	}
-	v := k.verdict(call)
+	v := k.verdict(ctx, call)
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // what was cancelled says nothing about the policy
+	}
 	k.count(v, nil)
 	if k.silent {
 		return nil
@@ -85,7 +88,7 @@ func (k *checker) call(_ context.Context, line record.Line, out *stage.Writer) e
 }
 
 // result makes the call that an old result was, with what would be decided now.
-func (k *checker) result(_ context.Context, line record.Line, out *stage.Writer) error {
+func (k *checker) result(ctx context.Context, line record.Line, out *stage.Writer) error {
 	var old record.ToolResult
 	if err := record.DecodeOpen(line.Bytes(), &old); err != nil {
 		return envelope.Errorf(0, "tool_result.invalid", "read tool result: %w", err)
@@ -94,7 +97,10 @@ func (k *checker) result(_ context.Context, line record.Line, out *stage.Writer)
 		return envelope.Errorf(0, "tool_result.invalid", "tool result needs tool and args")
 	}
 	call := record.ToolCall{V: record.Version, Kind: record.KindToolCall, ID: old.ID, ConversationID: old.ConversationID, TurnID: old.TurnID, TS: old.TS, Tool: old.Tool, Args: old.Args}
-	v := k.verdict(call)
+	v := k.verdict(ctx, call)
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // what was cancelled says nothing about the policy
+	}
 	k.count(v, old.Verdict)
 	if k.silent {
 		return nil
@@ -123,8 +129,8 @@ type was struct {
 	Approval string `json:"approval"`
 }
 
-func (k *checker) verdict(call record.ToolCall) record.Verdict {
-	d := k.policy.Decide(policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
+func (k *checker) verdict(ctx context.Context, call record.ToolCall) record.Verdict {
+	d := k.policy.DecideFor(ctx, policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
 	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule, Approval: record.ApprovalNotRequired, Obeyed: d.Obeyed,
 		PolicyHash: k.policy.Hash(), DecidedAt: record.Now()}
 	switch d.Outcome {

@@ -126,7 +126,7 @@ func (g *gate) decide(ctx context.Context, call record.ToolCall) record.Verdict 
 		return record.Verdict{Decision: record.Deny, Risk: record.RiskHigh, Rule: "policy.changed", Reason: err.Error(),
 			Approval: record.ApprovalNotRequired, PolicyHash: g.policy.Hash()}
 	}
-	d := g.policy.Decide(policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
+	d := g.policy.DecideFor(ctx, policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
 	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule, Approval: record.ApprovalNotRequired, Obeyed: d.Obeyed,
 		PolicyHash: g.policy.Hash()}
 	if stopped, why := config.Estop(g.config.Home); stopped {

@@ -9,7 +9,9 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // Match tells which row a path falls under: one of its components, or several in a row, bear a name of the table.
@@ -54,6 +56,34 @@ func component(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil
 }
+
+// Ends tells whether a name may be the last component of one in the table. It is quicker than Match.
+func Ends(last string) bool {
+	last = strings.ToLower(last)
+	e := endings()
+	return e.names[last] || slices.ContainsFunc(e.patterns, func(pattern string) bool { return component(pattern, last) })
+}
+
+type ends struct {
+	names    map[string]bool
+	patterns []string
+}
+
+// endings are the last components of the names in the table. They are taken apart when the first is needed.
+var endings = sync.OnceValue(func() ends {
+	e := ends{names: map[string]bool{}}
+	for _, r := range rows {
+		for _, name := range r.Names {
+			last := strings.ToLower(path.Base(name))
+			if strings.ContainsAny(last, `*?[\`) {
+				e.patterns = append(e.patterns, last)
+				continue
+			}
+			e.names[last] = true
+		}
+	}
+	return e
+})
 
 // Covered are the names that the sandbox keeps a program from making in the root of the workspace.
 func Covered() []string {

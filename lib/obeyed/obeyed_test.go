@@ -45,6 +45,9 @@ func FuzzMatch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, above, name, below string) {
 		row, ok := Match(name)
+		if _, under := Match(path.Dir(name)); ok && !under && !Ends(path.Base(path.Clean(name))) {
+			t.Errorf("%q, but nothing ends like it", name)
+		}
 		if !ok || strings.Contains(above+below, "..") || strings.HasPrefix(name, "..") || path.Clean(name) != name || path.IsAbs(name) {
 			return
 		}

@@ -69,6 +69,9 @@ func copies(j *judge, p *parsed, s *state) finding {
 	f := understood
 	to := p.operands[n-1]
 	for _, from := range p.operands[:n-1] {
+		if j.ended(f) {
+			break
+		}
 		if !from.known || !to.known {
 			return opaque("%s is given a name that is known only when it runs", p.name)
 		}

@@ -1,6 +1,10 @@
 package policy
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"context"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // maxSteps bounds what judging one command may take: parsing, unwrapping, following, looking at files, the scripts in it
 // included. A step is a byte that is parsed, a node or word that is looked at; a look at the file system is several. What
@@ -18,10 +22,19 @@ type effort struct {
 
 type spent struct {
 	steps, statements int
+	ctx               context.Context    // whoever waits for the verdict
+	looked            int                // how often steps were taken
+	cancelled         bool               // nobody waits for the verdict any more
+	listings          map[string]listing // directories that were read
 	texts             map[string]finding // scripts in words that were judged, by their depth and text
 }
 
-func newEffort() effort { return effort{spent: &spent{texts: map[string]finding{}}} }
+func newEffort() effort { return effortFor(context.Background()) }
+
+// effortFor is the effort of a verdict that somebody waits for. It ends when nobody does any more.
+func effortFor(ctx context.Context) effort {
+	return effort{spent: &spent{ctx: ctx, texts: map[string]finding{}, listings: map[string]listing{}}}
+}
 
 // deeper is the effort of a script in this one.
 func (e effort) deeper() effort { return effort{e.spent, e.level + 1} }
@@ -31,13 +44,22 @@ func (e effort) spend(n int) bool {
 	if e.steps <= maxSteps {
 		e.steps += n
 	}
+	if e.looked++; e.looked%1024 == 0 && e.ctx.Err() != nil {
+		e.cancelled, e.steps = true, maxSteps+1
+	}
 	return e.steps <= maxSteps
 }
+
+// ended tells whether judging is over: no steps are left, or what was found cannot become stricter.
+func (e effort) ended(f finding) bool { return f.blocked || e.steps > maxSteps }
 
 // tooComplex blocks what could not be judged in the steps that there are.
 func (e effort) tooComplex() finding {
 	if e.steps <= maxSteps {
 		return finding{}
+	}
+	if e.cancelled {
+		return blocked("cancelled", "nobody waited for the verdict any more")
 	}
 	return blocked("shell.complex", "the command takes more than %d steps to judge: give it in simpler parts, or write a file", maxSteps)
 }

@@ -123,7 +123,7 @@ func (j *judge) below(n found, s *state, visit func(path string, e fs.DirEntry) 
 	}
 	var walk func(dir string, depth int) bool
 	walk = func(dir string, depth int) bool {
-		entries, err := j.p.names(dir)
+		entries, err := j.readDir(j.p, dir)
 		if err != nil && !absent(err) && !errors.Is(err, fs.ErrPermission) {
 			f = opaque("%+q holds more than can be looked through", bounded(dir))
 			return false

@@ -129,6 +129,9 @@ func opaque(format string, args ...any) finding { return high("shell.construct",
 func (j *judge) list(stmts []*syntax.Stmt, s *state) finding {
 	f := understood
 	for _, st := range stmts {
+		if j.ended(f) {
+			break
+		}
 		f = stricter(f, j.stmt(st, s))
 	}
 	return f

@@ -21,6 +21,9 @@ func (j *judge) call(c *syntax.CallExpr, s *state) finding {
 	f := understood
 	var argv []value
 	for i, w := range c.Args {
+		if j.ended(f) {
+			return f
+		}
 		vs, wf := j.words(w, s)
 		if i == 0 && !plainWord(w) {
 			wf = stricter(wf, opaque("the name of the command is not written out"))
@@ -146,6 +149,9 @@ func (j *judge) anyPaths(args []value, s *state) finding { return j.everyPath(ar
 func (j *judge) everyPath(args []value, s *state, a access) finding {
 	f := understood
 	for _, v := range args {
+		if j.ended(f) {
+			break
+		}
 		if !v.known {
 			if i := strings.LastIndexByte(v.text, '/'); i >= 0 {
 				f = stricter(f, onlyBlocked(j.path(v.text[:i+1], a, s)))
@@ -165,7 +171,9 @@ func (j *judge) everyPath(args []value, s *state, a access) finding {
 // path judges a path in every directory that the script may be in.
 func (j *judge) path(text string, a access, s *state) finding {
 	if filepath.IsAbs(text) || strings.HasPrefix(text, "~") {
-		j.lookAt(text, 1)
+		if !j.lookAt(text, 1) {
+			return opaque("it is more than can be followed")
+		}
 		return j.p.word(j.p.root, text, a)
 	}
 	f := understood
@@ -253,13 +261,15 @@ func (j *judge) tree(text string, s *state) finding {
 	f, left := understood, treeEntries
 	var walk func(dir string, depth int)
 	walk = func(dir string, depth int) {
-		entries, err := j.p.names(dir)
+		entries, err := j.readDir(j.p, dir)
 		if err != nil && !absent(err) {
 			f = stricter(f, opaque("%+q holds more than can be looked through", bounded(text)))
 		}
 		for _, e := range entries {
 			if left--; left < 0 || depth > treeDepth || !j.spend(20) {
 				f = stricter(f, opaque("%+q holds more than can be looked through", bounded(text)))
+			}
+			if left < 0 || depth > treeDepth || j.ended(f) {
 				return
 			}
 			path := filepath.Join(dir, e.Name())
@@ -272,6 +282,9 @@ func (j *judge) tree(text string, s *state) finding {
 		}
 	}
 	for _, d := range s.dirs {
+		if j.ended(f) {
+			break
+		}
 		path := text
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(d, path)

@@ -107,6 +107,9 @@ func (j *judge) forClause(c *syntax.ForClause, s *state) finding {
 		f := variable(l.Name.Value)
 		var items []value
 		for _, w := range l.Items {
+			if j.ended(f) {
+				break
+			}
 			vs, wf := j.words(w, s)
 			items, f = append(items, vs...), stricter(f, wf)
 		}
@@ -117,6 +120,9 @@ func (j *judge) forClause(c *syntax.ForClause, s *state) finding {
 			}, c))
 		}
 		for _, v := range items {
+			if j.ended(f) {
+				break
+			}
 			before := j.fork(s)
 			s.set(l.Name.Value, v)
 			f = stricter(f, j.list(c.Do, s))

@@ -14,6 +14,9 @@ var special = []string{"?", "#", "$", "!", "LINENO", "SECONDS", "RANDOM", "EPOCH
 // words expands a word as the interpreter will: into no, one or several values. What only the running script can know is
 // unknown; the commands in it are judged.
 func (j *judge) words(w *syntax.Word, s *state) ([]value, finding) {
+	if j.ended(finding{}) {
+		return []value{unknown}, opaque("it is more than can be followed")
+	}
 	return j.become(w, s, j.inner(w, s))
 }
 
@@ -130,6 +133,9 @@ func (j *judge) expanded(w *syntax.Word, s *state, f finding) ([]value, finding)
 	var out []value
 	certain := !s.lost && len(s.dirs) > 0
 	for _, dir := range s.dirs {
+		if j.ended(f) {
+			return []value{{text: beginning(w)}}, f
+		}
 		refused := finding{}
 		fields, ok := j.expandWord(w, s.value(dir), func(path string) ([]fs.DirEntry, error) { return j.listed(path, &refused) })
 		f = stricter(f, refused)
@@ -155,8 +161,11 @@ func (j *judge) listed(path string, refused *finding) ([]fs.DirEntry, error) {
 		*refused = stricter(*refused, f)
 		return nil, fs.ErrNotExist
 	}
-	entries, err := j.p.names(path)
-	if !j.lookAt(path, 1) || !j.spend(len(entries)) {
+	if !j.lookAt(path, 1) {
+		return nil, errManyNames
+	}
+	entries, err := j.readDir(j.p, path)
+	if !j.spend(2 * len(entries)) { // each is matched
 		return nil, errManyNames
 	}
 	return entries, err

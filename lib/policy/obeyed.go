@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -109,29 +110,41 @@ func (j *judge) brought(from, to string, s *state) finding {
 	left := 10 * treeEntries
 	var walk func(dir, rel string, depth int)
 	walk = func(dir, rel string, depth int) {
-		entries, err := j.p.names(dir)
-		if err != nil {
-			return // it is no directory
+		entries, err := j.readDir(j.p, dir)
+		if errors.Is(err, errManyNames) {
+			f = stricter(f, opaque("%+q holds more than can be looked through", bounded(from)))
 		}
 		for _, e := range entries {
-			if left--; left < 0 || depth > treeDepth {
+			if left--; left < 0 || depth > treeDepth || !j.spend(2) {
 				f = stricter(f, opaque("%+q holds more than can be looked through", bounded(from)))
+			}
+			if left < 0 || depth > treeDepth || j.ended(f) {
 				return
 			}
 			into := filepath.Join(rel, e.Name())
-			if row, ok := obeyed.Match(into); ok {
+			if row, ok := j.matches(into, e.Name()); ok {
 				f = stricter(f, heeded(into, row, j.named(into, s)...))
-				continue
-			}
-			if e.IsDir() {
+			} else if e.IsDir() {
 				walk(filepath.Join(dir, e.Name()), into, depth+1)
 			}
 		}
 	}
 	for _, d := range j.absolute(from, s) {
+		if j.ended(f) {
+			break
+		}
 		walk(d, to, 0)
 	}
 	return f
+}
+
+// matches is obeyed.Match for a path whose directory has been looked at: only where a name of the table ends like it, the whole
+// is looked up, which takes steps.
+func (j *judge) matches(path, last string) (obeyed.Row, bool) {
+	if !obeyed.Ends(last) || !j.spend(60) {
+		return obeyed.Row{}, false
+	}
+	return obeyed.Match(path)
 }
 
 // newRepository is the finding about git init and git clone: the last of their words names the directory, if any does.

@@ -35,6 +35,7 @@
 //	shell.syntax        the script cannot be parsed                                         blocked
 //	shell.unsafe_bytes  characters that people and shells read differently; too long; too deep      blocked
 //	shell.complex       more than maxSteps steps to judge                                   blocked
+//	cancelled           whoever asked has stopped waiting for the verdict                   blocked
 //
 // Blocked beats everything, approval and autonomy full included. Where a script has several parts, the strictest decides.
 // Supervision denies high risk under the rule that found it, or asks about it where security.high = "ask" or an own rule says so.
@@ -43,6 +44,7 @@
 package policy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -274,16 +276,19 @@ func stricter(a, b finding) finding {
 }
 
 // Decide gives the verdict about a call: that of the built-in rules, and then that of the user's own.
-func (p *Policy) Decide(c Call) Verdict { return p.own(c, p.builtin(c)) }
+func (p *Policy) Decide(c Call) Verdict { return p.DecideFor(context.Background(), c) }
 
-func (p *Policy) builtin(c Call) Verdict {
+// DecideFor is Decide for somebody who may stop waiting: judging ends then, and the call is denied.
+func (p *Policy) DecideFor(ctx context.Context, c Call) Verdict { return p.own(c, p.builtin(ctx, c)) }
+
+func (p *Policy) builtin(ctx context.Context, c Call) Verdict {
 	if !config.KnownTool(c.Tool) {
 		return Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: ruleUnknown, Reason: fmt.Sprintf("there is no tool %+q; there are: %s", bounded(c.Tool), strings.Join(p.tools, ", "))}
 	}
 	if !slices.Contains(p.tools, c.Tool) {
 		return Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "tool.not_allowed", Reason: fmt.Sprintf("the tool %+q is not permitted", bounded(c.Tool))}
 	}
-	f := p.examine(c)
+	f := p.examine(ctx, c)
 	if f.rule == ruleInvalid {
 		f.risk = usualRisk(c.Tool)
 	}
@@ -310,7 +315,7 @@ func bounded(s string) string {
 }
 
 // examine finds the risk of a call.
-func (p *Policy) examine(c Call) finding {
+func (p *Policy) examine(ctx context.Context, c Call) finding {
 	if err := record.CheckNumbers(c.Args); err != nil {
 		return invalid(err)
 	}
@@ -334,7 +339,7 @@ func (p *Policy) examine(c Call) finding {
 	case "http":
 		return check(c.Args, p.http)
 	case "shell":
-		return check(c.Args, p.shell)
+		return check(c.Args, func(a shellArgs) finding { return p.shell(ctx, a) })
 	}
 	return blocked("tool.not_allowed", "the tool %+q is not known to the policy", bounded(c.Tool))
 }

@@ -117,6 +117,9 @@ func (r *rules) judge(j *judge, argv []value, s *state) finding {
 		}
 	}
 	for i, v := range p.operands {
+		if j.ended(f) {
+			break
+		}
 		f = stricter(f, prefixed(j.operand(v, r.kindOf(i, len(p.operands)), s), name))
 	}
 	if r.most > 0 && len(p.operands) > r.most {

@@ -88,7 +88,7 @@ func (p *Policy) example(r rule, text string, want bool) error {
 		call.Args = record.Raw("{}")
 	}
 	c := Call{Tool: call.Tool, Args: call.Args, ConversationID: call.ConversationID}
-	input, err := p.input(c, p.builtin(c))
+	input, err := p.input(c, p.builtin(context.Background(), c))
 	if err == nil && call.Workspace != "" {
 		input["workspace"] = call.Workspace
 	}

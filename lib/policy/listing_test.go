@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// wide is a file system that holds wide directories below the workspace, and counts what is read of it.
+type wide struct {
+	root           string
+	names          int
+	reads, entries int
+	per            map[string]int
+	on             func()
+}
+
+func (w *wide) EvalSymlinks(path string) (string, error) { return path, nil }
+
+func (w *wide) ReadDir(dir string) ([]fs.DirEntry, error) {
+	w.reads++
+	w.per[dir]++
+	if w.on != nil {
+		w.on()
+	}
+	out, n, tooMany := []fs.DirEntry(nil), w.names, false
+	switch {
+	case dir == w.root:
+		n = 20
+	case !strings.HasPrefix(filepath.Base(dir), "d"):
+		return nil, fs.ErrNotExist
+	case n > maxNames:
+		n, tooMany = maxNames+1, true
+	}
+	for i := range n {
+		kind := "f"
+		if dir == w.root {
+			kind = "d"
+		}
+		out = append(out, entry(fmt.Sprintf("%s%05d", kind, i)))
+	}
+	w.entries += n
+	if tooMany {
+		return out, errManyNames
+	}
+	return out, nil
+}
+
+// entry is a directory if its name begins with d.
+type entry string
+
+func (e entry) Name() string { return string(e) }
+func (e entry) IsDir() bool  { return e[0] == 'd' }
+func (e entry) Type() fs.FileMode {
+	if e.IsDir() {
+		return fs.ModeDir
+	}
+	return 0
+}
+func (e entry) Info() (fs.FileInfo, error) { return nil, fs.ErrNotExist }
+
+// walks are ways in which a command has directories read before it runs. # is a number, W one of twenty wide directories.
+var walks = map[string][3]string{
+	"cp": {"cp", " d00000", " d"}, "cp of many": {"cp", " W", " d"}, "cp -r": {"cp -r", " d00000", " d"}, "cp -r of many": {"cp -r", " W", " d"}, "mv": {"mv", " d00000", " d"}, "mv of many": {"mv", " W", " d"},
+	"cp to many": {"", "cp -r d00000 x#;", ""}, "cp of all": {"cp -r", " .", " x"}, "mv to many": {"", "mv W x#;", ""},
+	"ls": {"ls", " d00000/*", ""}, "ls of many": {"ls", " W/*", ""}, "ls of other names": {"ls", " W/*#", ""}, "all": {"ls", " */*", ""}, "deep": {"ls", " ./*/./*", ""}, "cat": {"cat", " W/f*", ""}, "echo": {"echo", " W/*", ""},
+	"statements": {"", "cat W/*;", ""}, "and": {"ls", " && ls W/*", ""}, "words of and": {"ls", " && cp W x", ""}, "pipe": {"ls", " | cat W/*", ""}, "substitution": {"echo", " $(ls W/*)", ""},
+	"for": {"for a in", " W/*", "; do cat $a; done"}, "for of for": {"", "for a in 1 2 3 4 5 6 7 8; do ls W/*; done;", ""}, "loops in loops": {"for a in 1 2 3 4 5 6 7 8; do for b in 1 2 3 4 5 6 7 8; do ", "ls W/f*$a$b;", " done; done"},
+	"loop of cp": {"for a in 1 2 3 4 5 6 7 8; do for b in 1 2 3 4 5 6 7 8; do ", "cp W x$a$b;", " done; done"}, "while": {"while ls; do ", "cp W x;", "done"}, "case": {"case a in ", "#) ls W/*;;", " esac"}, "if": {"", "if ls W/*; then mv W x; fi;", ""},
+	"find": {"find", " W", " -exec cat {} +"}, "find runs": {"find .", " -exec cat {} +", ""}, "find and xargs": {"", "find . | xargs cat;", ""}, "find of many and xargs": {"find", " W", " | xargs cat"}, "find -print0": {"", "find W -print0 | xargs -0 cat;", ""},
+	"ls -L": {"ls -L", " W", ""}, "diff": {"", "diff -r W d00001;", ""}, "test": {"", "[ -e W/* ];", ""}, "redirect": {"", "cat < W/f0000#*;", ""}, "variables": {"a=d00000/*; ls", " $a", ""}, "braces": {"ls", " {W,W}/*", ""}, "eval": {"", "eval 'ls W/*';", ""}, "sh -c": {"", "sh -c 'cp W x';", ""},
+	"grep": {"grep x", " W/*", ""}, "nested": {"", "timeout 5 nice cp W x;", ""}, "env -C": {"", "env -C W ls *;", ""}, "cd": {"", "(cd W; ls *);", ""}, "absolute": {"cp", " /W", " d"}, "unlisted": {"foo", " W/*", ""},
+}
+
+func walkScript(parts [3]string, n int) string {
+	var b strings.Builder
+	b.WriteString(parts[0])
+	for i := range n {
+		b.WriteString(strings.NewReplacer("#", fmt.Sprint(i), "W", fmt.Sprintf("d%05d", i%20)).Replace(parts[1]))
+	}
+	return b.String() + parts[2]
+}
+
+// Directories that are walked through take the steps that there are: each is read once for a verdict, its entries are paid for
+// before they are used, and nothing is read after the steps have ended.
+func TestDirectoriesTakeSteps(t *testing.T) {
+	for _, names := range []int{3000} {
+		for name, parts := range walks {
+			for _, n := range []int{60} {
+				script := walkScript(parts, n)
+				if len(script) > maxScriptBytes {
+					continue
+				}
+				p := policyIn(t, "full", nil)
+				w := &wide{root: p.root, names: names, per: map[string]int{}}
+				p.fs = w
+				e := newEffort()
+				w.on = func() {
+					if e.steps > maxSteps {
+						t.Errorf("%s of %d words, %d names: a directory is read after the steps have ended", name, n, names)
+						w.on = nil
+					}
+				}
+				began := time.Now()
+				f := p.script(script, e)
+				for dir, times := range w.per {
+					if times > 1 {
+						t.Errorf("%s of %d words, %d names: %s is read %d times", name, n, names, filepath.Base(dir), times)
+						break
+					}
+				}
+				if w.entries > maxSteps/entrySteps+2*maxNames {
+					t.Errorf("%s of %d words, %d names: %d entries are read", name, n, names, w.entries)
+				}
+				if e.steps > maxSteps && f.rule != "shell.complex" && !f.blocked {
+					t.Errorf("%s of %d words, %d names: %s after all steps", name, n, names, f.rule)
+				}
+				if took := time.Since(began); took > 20*time.Second {
+					t.Errorf("%s of %d words, %d names: %v for %d steps", name, n, names, took, e.steps)
+				}
+			}
+		}
+	}
+}
+
+// Who does not wait any more is not kept waiting: judging ends at the next steps, and the call is denied.
+func TestJudgingIsCancelled(t *testing.T) {
+	for name, parts := range walks {
+		p := policyIn(t, "full", nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		w := &wide{root: p.root, names: 2000, per: map[string]int{}, on: cancel}
+		p.fs = w
+		e := effortFor(ctx)
+		script := strings.Repeat("true;", 300) + walkScript(parts, 60)
+		if len(script) > maxScriptBytes {
+			continue
+		}
+		f := p.script(script, e)
+		if w.reads > 0 && e.steps > maxSteps && f.rule != "cancelled" && !f.blocked {
+			t.Errorf("%s: %s %s", name, f.rule, f.reason)
+		}
+		cancel()
+	}
+	p := policyIn(t, "full", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	v := p.DecideFor(ctx, Call{Tool: "shell", Args: args(t, map[string]string{"command": strings.Repeat("ls a b c;", 400)})})
+	if v.Outcome != Deny || v.Rule != "cancelled" {
+		t.Errorf("cancelled: %+v", v)
+	}
+}

@@ -74,3 +74,50 @@ func TestNoProgramSignalsItsInterpreter(t *testing.T) {
 		})
 	}
 }
+
+const nonblocking = `package main
+
+import (
+	"os"
+	"syscall"
+)
+
+// It takes the blocking from its descriptors, or reads its own output, as it is told.
+func main() {
+	if len(os.Args) > 1 {
+		fd, err := syscall.Open("/proc/self/fd/1", syscall.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err == nil {
+			syscall.Read(fd, make([]byte, 1<<20))
+		}
+		return
+	}
+	for fd := range 3 {
+		syscall.SetNonblock(fd, true)
+	}
+}
+`
+
+// What a program does to its descriptors, the interpreter's own output and that of later programs does not feel.
+func TestNoProgramTakesLaterOutput(t *testing.T) {
+	for _, engine := range []string{"native", "landlock", "off"} {
+		t.Run(engine, func(t *testing.T) {
+			workspace, run := withHelper(t, engine, nonblocking)
+			if err := os.WriteFile(workspace+"/A", []byte(strings.Repeat("0123456789abcde\n", 100_000)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, command := range []string{
+				`./helper; x=$(cat A); echo "$x"; echo "END-MARK rc=$?"`,
+				`x=$(cat A); ./helper; cat A; echo "END-MARK rc=$?"`,
+				`./helper >/dev/stderr; x=$(cat A); echo "$x" >&2; echo "END-MARK rc=$?"`,
+				`x=$(cat A); { ./helper; echo "$x"; echo "END-MARK rc=$?"; } | cat`,
+				`x=$(cat A); { ./helper; ./helper; echo "$x"; } | { ./helper; read -r l; echo "END-MARK rc=$?"; }`,
+				`x=$(cat A); ./helper read >/dev/stderr | { echo "$x"; echo "END-MARK rc=$?"; }`,
+			} {
+				out, err := run(command)
+				if err != nil || !strings.HasSuffix(strings.TrimSpace(out), "END-MARK rc=0") {
+					t.Errorf("%s: %v: %d bytes, %q", command, err, len(out), out[max(0, len(out)-200):])
+				}
+			}
+		})
+	}
+}

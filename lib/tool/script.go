@@ -172,10 +172,11 @@ func (s *shell) run(file *syntax.File) Report {
 // runner makes the interpreter. It opens files in its directory for temporary files past all handlers, so it is first
 // told a directory that cannot exist, and then gets the environment with the real one.
 func (s *shell) runner() (*interp.Runner, error) {
+	out := &sink{to: s.host.Output, halt: s.halt}
 	r, err := interp.New(
 		interp.Env(expand.ListEnviron("TMPDIR=/dev/null/none", "HOME=/")),
 		interp.Dir(s.ws.real),
-		interp.StdIO(s.null, s.host.Output, s.host.Output),
+		interp.StdIO(s.null, out, out),
 		interp.CallHandler(s.call),
 		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return s.exec }),
 		interp.OpenHandler(s.open),

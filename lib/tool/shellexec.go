@@ -61,14 +61,24 @@ func (s *shell) exec(ctx context.Context, argv []string) error {
 
 // start runs a program in the place where we are.
 func (s *shell) start(ctx context.Context, h interp.HandlerContext, argv, env []string) (int, error) {
-	spec := process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Stdout: h.Stdout, Stderr: h.Stderr, Ended: s.ended}
+	spec := process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Ended: s.ended}
 	alone := s.alone(h.Dir, argv)
 	if alone && s.script.Bare {
 		return -1, NoSandboxError{errors.New("there is no sandbox that keeps git from starting other programs")}
 	}
+	var out relays
+	defer func() { out.finish() }()
+	var err error
+	if spec.Stdout, err = out.file(h.Stdout); err != nil {
+		return -1, err
+	}
+	if spec.Stderr, err = out.file(h.Stderr); err != nil {
+		return -1, err
+	}
 	spec.Start = func(cmd *exec.Cmd) error {
 		s.starting()
 		err := s.launch(cmd, alone)
+		out.started()
 		if err != nil {
 			s.ended()
 		}

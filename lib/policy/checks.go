@@ -99,8 +99,12 @@ func sedCheck(j *judge, p *parsed, s *state) finding {
 			return opaque("sed is given a script that is known only when it runs")
 		}
 	}
-	if err := sedScript(strings.Join(texts(scripts), "\n")); err != "" {
+	err, writes := sedScript(strings.Join(texts(scripts), "\n"))
+	if err != "" {
 		f = opaque("sed: %s", err)
+	}
+	for _, name := range writes {
+		f = stricter(f, onlyBlocked(j.path(name, writing, s)))
 	}
 	inPlace := p.get("-i", "--in-place")
 	for _, v := range inPlace {

@@ -28,13 +28,14 @@ type state struct {
 	lost bool     // or any other
 	vars map[string]value
 
+	told  []value  // what is known of the words in its input
 	named bool     // its input is a list of names of the workspace
 	found *found   // which names, if they are not judged yet
 	moved []string // where it is if the last command, a cd, has succeeded
 }
 
 func (s *state) clone() *state {
-	return &state{dirs: slices.Clone(s.dirs), lost: s.lost, vars: maps.Clone(s.vars), named: s.named, found: s.found}
+	return &state{dirs: slices.Clone(s.dirs), lost: s.lost, vars: maps.Clone(s.vars), named: s.named, found: s.found, told: s.told}
 }
 
 // maxDirs is how many possible directories are followed.
@@ -144,6 +145,9 @@ func (j *judge) stmt(st *syntax.Stmt, s *state) finding {
 	}
 	s.moved = nil
 	f := understood
+	if told := j.printed(&syntax.Stmt{Redirs: st.Redirs}, s, 0); len(told) > 0 {
+		s.told = told
+	}
 	switch {
 	case st.Background, st.Coprocess, st.Disown:
 		f = opaque("it runs something in the background")
@@ -244,6 +248,7 @@ func (j *judge) binary(c *syntax.BinaryCmd, s *state) finding {
 		fed := j.fork(s)
 		fed.found = j.lists(c.X, s, maxPipe)
 		fed.named = fed.found != nil
+		fed.told = j.printed(c.X, s, maxPipe)
 		f := stricter(j.stmt(c.X, j.fork(s)), j.stmt(c.Y, fed))
 		if j.readsScript(c.Y) {
 			f = stricter(f, opaque("it gives an interpreter a script through a pipe"))

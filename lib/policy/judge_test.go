@@ -127,7 +127,7 @@ func FuzzScript(f *testing.F) {
 		if v.reason == "" || v.rule == "" || v.rank() < 0 || len(v.reason) > 2000 {
 			t.Errorf("%q: %+v", script, v)
 		}
-		for _, text := range []string{sedScript(script), awkProgram(script), jqFilter(script)} {
+		for _, text := range []string{sedWhy(script), awkProgram(script), jqFilter(script)} {
 			_ = text
 		}
 	})
@@ -188,7 +188,7 @@ func TestMiniLanguages(t *testing.T) {
 		good []string
 		bad  []string
 	}{
-		{sedScript, []string{"p", "1,5p", "$!d", "/a/,/b/p", "s/a/b/gI", "s|a|b|2", "y/abc/def/", "/x/{p;d}", "a\\\ntext e", "1!G;h;$!d", "s/a\\/b/c/", ":a;N;$!ba;s/\\n/ /g", "\\,x,d", "# w x", ""},
+		{sedWhy, []string{"p", "1,5p", "$!d", "/a/,/b/p", "s/a/b/gI", "s|a|b|2", "y/abc/def/", "/x/{p;d}", "a\\\ntext e", "1!G;h;$!d", "s/a\\/b/c/", ":a;N;$!ba;s/\\n/ /g", "\\,x,d", "# w x", ""},
 			[]string{"e", "1e id", "s/a/b/e", "s/a/b/w x", "w x", "r x", "R x", "W x", "/x/w y", "{w x\n}", "s/a/b", "s/a", "s/[/]x/b/", "y/a", "p e", "1~2e", "s/x/\\\n/e", "k", "s\na\nb\ne", "\\\\a\\e"}},
 		{awkProgram, []string{"{print $1}", "$3>1", "NR==1||NR==2", "/a|b/", "{print (1>2)}", "{a[$1]++} END{for(k in a)print k}", "{gsub(/a/,\"b\");print}", "{x=$1/2; y=x/3}", "# system", "BEGIN{OFS=\",\"}{print \"a|b>c\"}", "length>80",
 			"{if (/a/) /b/; print ($1+$2)/2, ($1)/3; print a[1]/2}", "{print $1,\n $2 \"a\"\n if ($1 > 2) x = 1}", "/[[:alpha:]]b/", "/[[:digit:]a-f]/"},

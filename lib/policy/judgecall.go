@@ -98,6 +98,10 @@ func (j *judge) run(argv []value, s *state, depth int) finding {
 	if len(argv) == 0 {
 		return opaque("it may run no command, or any")
 	}
+	return j.speaksOf(argv, j.runs(argv, s, depth), s)
+}
+
+func (j *judge) runs(argv []value, s *state, depth int) finding {
 	if !argv[0].known {
 		return opaque("which command it runs is known only when it runs")
 	}

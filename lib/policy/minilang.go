@@ -6,24 +6,37 @@ import (
 	"unicode"
 )
 
-// sedScript says what in a sed script does more than edit text, or what this cannot read; "" if nothing does.
-func sedScript(src string) string {
+// sedScript says what in a sed script does more than edit text, or what this cannot read; "" if nothing does. The files are those that
+// it writes.
+func sedScript(src string) (why string, files []string) {
 	s := &sedReader{src: src}
 	for {
 		s.skip(" \t\n;")
 		if s.end() {
-			return ""
+			return s.why, s.files
 		}
 		if why := s.command(); why != "" {
-			return why
+			return why, s.files
 		}
 	}
 }
 
 // sedReader reads a script command by command.
 type sedReader struct {
-	src string
-	at  int
+	src   string
+	at    int
+	files []string // that it writes
+	why   string   // the first thing that is more than editing
+}
+
+// writes takes the name of a file that is written: the rest of the line.
+func (s *sedReader) writes(why string) string {
+	name, _, _ := strings.Cut(s.src[s.at:], "\n")
+	s.files, s.at = append(s.files, strings.TrimLeft(name, " \t")), s.at+len(name)
+	if s.why == "" {
+		s.why = why
+	}
+	return ""
 }
 
 func (s *sedReader) end() bool { return s.at >= len(s.src) }
@@ -79,7 +92,7 @@ func (s *sedReader) command() string {
 	case 'e':
 		return "the command e runs programs"
 	case 'w', 'W':
-		return "the command w writes a file"
+		return s.writes("the command w writes a file")
 	case 'r', 'R':
 		return "the command r reads a file"
 	case '#':
@@ -183,7 +196,8 @@ func (s *sedReader) substitute() string {
 		case 'e':
 			return "the flag e runs what it makes"
 		case 'w':
-			return "the flag w writes a file"
+			s.at++
+			return s.writes("the flag w writes a file")
 		}
 		s.at++
 	}

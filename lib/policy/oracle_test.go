@@ -35,7 +35,7 @@ func FuzzSed(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed []byte) {
 		script := assemble(sedPieces, seed)
-		if script == "" || sedScript(script) != "" || !strings.ContainsAny(script, "ewrRW") {
+		if script == "" || sedWhy(script) != "" || !strings.ContainsAny(script, "ewrRW") {
 			return
 		}
 		out, _ := exec.Command("sed", "--sandbox", "-n", "-e", script, "/dev/null").CombinedOutput()
@@ -65,4 +65,9 @@ func FuzzAwk(f *testing.F) {
 			t.Errorf("%q: %s", program, out)
 		}
 	})
+}
+
+func sedWhy(script string) string {
+	why, _ := sedScript(script)
+	return why
 }

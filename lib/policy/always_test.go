@@ -135,7 +135,7 @@ func FuzzAlways(f *testing.F) {
 // TestAlwaysEndsWithItsConditions: each thing that confined the call when a person said yes is changed by itself, and it is asked again.
 func TestAlwaysEndsWithItsConditions(t *testing.T) {
 	var cfg config.Config
-	p := policyIn(t, "supervised", func(c *config.Config) {
+	policyIn(t, "supervised", func(c *config.Config) {
 		c.Security.Harmless, c.Security.High, c.Security.Sandbox = "low", "ask", "auto"
 		cfg = *c
 	})

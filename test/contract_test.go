@@ -42,6 +42,7 @@ var good = map[string][]string{
 	"clawsh receipt prove":       {"$RECEIPT"},
 	"clawsh receipt check-proof": {"$PROOF", "--key", "$PUBLIC"},
 	"clawsh receipt recover":     {},
+	"clawsh receipt set-aside":   {"--reason", "$DAMAGE", "--yes"},
 	"clawsh policy":              {},
 	"clawsh help":                {},
 	"clawsh completion":          {"bash"},
@@ -77,6 +78,7 @@ var good = map[string][]string{
 	"claw-receipt prove":       {"$RECEIPT"},
 	"claw-receipt check-proof": {"$PROOF", "--key", "$PUBLIC"},
 	"claw-receipt recover":     {},
+	"claw-receipt set-aside":   {"--reason", "$DAMAGE", "--yes"},
 	"claw-receipt help":        {},
 	"claw-receipt completion":  {"bash"},
 	"claw-mem list":            {},
@@ -116,6 +118,7 @@ var filters = map[string]bool{"claw-llm": true, "claw-gate": true, "claw-gate ch
 
 // consuming commands succeed once in a home.
 var consuming = map[string]bool{"clawsh session delete": true, "clawsh session reset": true, "clawsh reset": true, "claw-mem delete": true,
+	"claw-receipt set-aside": true, "clawsh receipt set-aside": true,
 	"clawsh workspace forget": true, "clawsh policy rules remove": true, "claw-gate policy rules remove": true}
 
 // home is a scratch home with one turn behind it.
@@ -171,6 +174,9 @@ func (h *home) fill(t *testing.T, args []string) []string {
 		case "$RULE":
 			a = "greets"
 			h.rule(t, a)
+		case "$DAMAGE":
+			a = "a receipt was changed"
+			h.damage(t)
 		case "$TRUSTED":
 			a = h.dir + "/clawsh-workspace"
 			h.run(t, "clawsh", "workspace", "trust", a)
@@ -178,6 +184,19 @@ func (h *home) fill(t *testing.T, args []string) []string {
 		out = append(out, strings.NewReplacer("$CONV", h.conv, "$RECEIPT", h.receipt, "$HOME", h.dir).Replace(a))
 	}
 	return out
+}
+
+// damage changes the first receipt.
+func (h *home) damage(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(h.dir, ".clawsh", "tool_receipts.log")
+	log, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(log, []byte(`"risk":"low"`), []byte(`"risk":"high"`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // rule writes a rule as the question does.

@@ -60,7 +60,7 @@ func (b *brokerState) fetch(ctx context.Context, a ask) answer {
 	return answer{Result: &r}
 }
 
-// limited passes on so many bytes and throws the rest away: what is cut is no result any more.
+// limited passes on so many bytes and throws the rest away: a cut answer is not a result.
 type limited struct {
 	to   io.Writer
 	left int

@@ -302,7 +302,7 @@ func (e *executor) admit(call record.ToolCall) (policy.Permitted, error) {
 	}
 	expires, err := time.Parse(record.TimeFormat, claims.ExpiresAt)
 	if err != nil {
-		return with, fmt.Errorf("permit: its expiry is no time: %w", err)
+		return with, fmt.Errorf("permit: its expiry is not a time: %w", err)
 	}
 	if err := e.register.Use(claims.Nonce, expires, now); err != nil {
 		return with, fmt.Errorf("permit: %w", err)

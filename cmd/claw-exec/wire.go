@@ -57,7 +57,7 @@ func newLine(f *os.File) (*line, error) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		c.Close()
-		return nil, errors.New("it is no local socket")
+		return nil, errors.New("it is not a local socket")
 	}
 	return &line{conn: u}, nil
 }

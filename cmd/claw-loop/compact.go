@@ -40,7 +40,7 @@ func (r compactResult) WriteText(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "%s: newly in the summary: %d, kept as they are: %d (turns); about %d tokens, before %d\n", id, r.Turns, r.TurnsKept, r.TokensAfter, r.TokensBefore)
 	if err == nil && r.TokensAfter >= r.TokensBefore {
-		_, err = fmt.Fprintln(w, "the summary is no shorter than what it stands for")
+		_, err = fmt.Fprintln(w, "the summary would be as long as what it stands for")
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(w, "\n%s\n", terminal.Sanitize(r.Content))

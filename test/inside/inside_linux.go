@@ -287,6 +287,10 @@ func run(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	p := places{home: home + "/.clawsh", workspace: home + "/w", outside: home + "/outside"}
+	t.Cleanup(func() { // threads that mount there at once may leave one of theirs
+		for unix.Unmount(p.outside, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) == nil {
+		}
+	})
 	for _, d := range []string{p.home + "/keys/receipt", p.home + "/keys/exec", p.home + "/keys/executors", p.home + "/tool_receipts.log.d", p.home + "/agents/default/sessions", p.workspace, p.outside} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)

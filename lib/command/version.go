@@ -5,6 +5,8 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
+	"time"
 )
 
 // Build says which program this is, as --version does. What the build does not know is empty.
@@ -24,6 +26,7 @@ func ThisBuild(app string) Build {
 	if !ok {
 		return v
 	}
+	v.Commit, v.Date = fromModule(info.Main.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -35,6 +38,26 @@ func ThisBuild(app string) Build {
 		}
 	}
 	return v
+}
+
+// fromModule reads the commit and its time from the version of a module as "go install PROGRAM@COMMIT" builds it, without a
+// repository: v0.1.1-0.20261122063809-5e5ba751c3a9. A tagged version names neither.
+func fromModule(version string) (commit, date string) {
+	version, _, _ = strings.Cut(version, "+")
+	rest, commit := cutLast(version, "-")
+	_, stamp := cutLast(strings.ReplaceAll(rest, ".", "-"), "-")
+	at, err := time.Parse("20060102150405", stamp)
+	if err != nil || len(commit) != 12 || strings.Trim(commit, "0123456789abcdef") != "" {
+		return "", ""
+	}
+	return commit, at.Format(time.RFC3339)
+}
+
+func cutLast(s, sep string) (before, after string) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):]
+	}
+	return s, ""
 }
 
 // Same tells whether two programs were built from the same source.
@@ -51,7 +74,10 @@ func (v Build) String() string {
 	if v.Changed {
 		commit += ", changed since"
 	}
-	return fmt.Sprintf("%s (commit %s, %s)", v.Version, commit, v.Date[:min(10, len(v.Date))])
+	if v.Date != "" {
+		commit += ", " + v.Date[:min(10, len(v.Date))]
+	}
+	return fmt.Sprintf("%s (commit %s)", v.Version, commit)
 }
 
 // WriteText implements Result.

@@ -3,17 +3,25 @@ export CGO_ENABLED = 0
 GO      ?= go
 PREFIX  ?= /usr/local
 BIN     ?= bin
+SHARE   ?= $(BIN)/share
 FLAGS   := -trimpath -ldflags=-s\ -w
 PROGRAMS := clawsh claw-llm claw-gate claw-exec claw-receipt claw-mem claw-loop
 FUZZTIME ?= 10s
 
-.PHONY: all build test race lint soak bench fuzz install clean demo score tasks attack
+.PHONY: all build share docs test race lint soak bench fuzz install uninstall clean demo score tasks attack
 
 all: build
 
 build: ## all seven programs, into bin/
 	mkdir -p $(BIN)
 	$(GO) build $(FLAGS) -o $(BIN)/ ./cmd/...
+
+share: build ## man pages and completions, into bin/share: what install puts into PREFIX/share
+	rm -rf $(SHARE)
+	$(GO) run ./docs/generate share $(BIN) $(SHARE)
+
+docs: build ## the pages of docs/ that are made from tables: commands, configuration, exit codes
+	$(GO) run ./docs/generate docs $(BIN)
 
 test: ## all tests, over the real binaries; TESTFLAGS=-v and the like go to go test
 	$(GO) test -timeout 25m $(TESTFLAGS) ./...
@@ -51,12 +59,18 @@ tasks: ## small pieces of real work at each of three ways to work, and how many 
 score: build ## how the gate judges testdata/commands, class by class; go run ./test/score -v names every wrong verdict
 	$(GO) run ./test/score -gate $(BIN)/claw-gate
 
-install: build ## the programs into PREFIX/bin
-	install -d $(DESTDIR)$(PREFIX)/bin
-	install $(addprefix $(BIN)/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin/
+install: share ## programs, man pages and completions below PREFIX, which DESTDIR goes before
+	./install.sh install "$(DESTDIR)$(PREFIX)" $(BIN) $(SHARE)
+
+uninstall: ## remove what install has put there, and nothing else
+	./install.sh uninstall "$(DESTDIR)$(PREFIX)"
 
 clean:
 	rm -rf $(BIN)
 
-demo: build ## the main job, offline, in a scratch home
-	./test/demo.sh $(BIN)
+demo: ## the main job, offline, in a scratch home
+	@mkdir -p $(BIN)
+	@echo "Building the seven programs into $(BIN)/: a first time takes a minute or two, later ones a second."
+	@n=0; for p in $(PROGRAMS); do n=$$((n + 1)); echo "  $$n of $(words $(PROGRAMS)): $$p"; \
+	  $(GO) build $(FLAGS) -o $(BIN)/ ./cmd/$$p || exit 1; done
+	@./test/demo.sh $(BIN)

@@ -21,6 +21,7 @@ type Help struct {
 	Summary  string        `json:"summary"`
 	Long     string        `json:"long,omitzero"`
 	Commands []CommandHelp `json:"commands"`
+	Flags    []FlagHelp    `json:"flags,omitzero"` // of a whole program: those that every command takes
 	one      bool
 	name     string
 }
@@ -42,9 +43,9 @@ type FlagHelp struct {
 	Name      string `json:"name"`
 	Shorthand string `json:"shorthand,omitzero"`
 	Type      string `json:"type"`
+	Value     string `json:"value,omitzero"` // what stands for its value, such as FILE
 	Default   string `json:"default,omitzero"`
 	Usage     string `json:"usage"`
-	value     string
 }
 
 func helpCommand(p *program) Command {
@@ -117,6 +118,9 @@ func helpFor(p *program, name string) Help {
 		}
 		h.Commands = append(h.Commands, d)
 	}
+	if name == "" && p.root != nil {
+		h.Flags = flagHelps(p.root.PersistentFlags())
+	}
 	h.name = name
 	h.one = name != "" && len(h.Commands) == 1
 	return h
@@ -131,13 +135,18 @@ func describe(app string, c Command) CommandHelp {
 	if d.Envelope == "" {
 		d.Envelope = app
 	}
-	flagSet(c).VisitAll(func(f *pflag.Flag) {
+	d.Flags = append(d.Flags, flagHelps(flagSet(c))...)
+	return d
+}
+
+func flagHelps(flags *pflag.FlagSet) (list []FlagHelp) {
+	flags.VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			value, usage := pflag.UnquoteUsage(f)
-			d.Flags = append(d.Flags, FlagHelp{f.Name, f.Shorthand, f.Value.Type(), f.DefValue, usage, value})
+			list = append(list, FlagHelp{f.Name, f.Shorthand, f.Value.Type(), value, f.DefValue, usage})
 		}
 	})
-	return d
+	return list
 }
 
 const everyFlag = "\nEvery command takes -C DIR, --config FILE, --output-format text|json, --jq EXPR and --help.\n"
@@ -202,7 +211,7 @@ func (c CommandHelp) writeFlags(w io.Writer) {
 		if f.Shorthand != "" {
 			short = "-" + f.Shorthand + ", "
 		}
-		fmt.Fprintf(t, "  %s--%s\t%s\n", short, strings.TrimSpace(f.Name+" "+f.value), f.Usage)
+		fmt.Fprintf(t, "  %s--%s\t%s\n", short, strings.TrimSpace(f.Name+" "+f.Value), f.Usage)
 	}
 	t.Flush()
 }

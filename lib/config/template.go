@@ -17,7 +17,7 @@ workspace = "fixed"                      # fixed: workspace_dir; here: the direc
                                          # root, once you have said that the agent may work there. -C DIR beats both.
 workspace_dir = "~/clawsh-workspace"     # where tools read, write and run
 default_provider = "local"               # one of [providers.models]
-default_model = "mock"
+default_model = "mock"                   # for a provider that names none
 default_agent = "default"                # its system prompt: agents/default/soul.md
 
 [security]
@@ -25,8 +25,9 @@ autonomy = "supervised"                  # readonly: only looks; supervised: ask
 harmless = "ask"                         # low: allowed commands that only read in the workspace (ls, cat, grep, git status) run without asking
 high = "deny"                            # ask: at supervised, a command that is not understood or not allowed is a question, not a denial
 workspace_only = true                    # paths outside the workspace are blocked
-# Blocked at every level, approved or not. clawsh's own home is always among them.
+# Paths that are blocked at every level, approved or not. clawsh's own home is always among them.
 forbidden_paths = %s
+# Programs that are blocked at every level, approved or not.
 forbidden_commands = %s
 # Directories outside the workspace that tools may read, and only read, without a question: ["/var/log"]
 read_roots = []
@@ -39,7 +40,7 @@ allowed_domains = %s
 # How many bytes behind the allowed host's name an http call may have and run unasked, 0 to 1000: an address tells the server what
 # stands in it. A longer one is of medium risk.
 unasked_url_bytes = 200
-audit_log = true
+audit_log = true                         # every decision is written to audit.jsonl; false is refused
 # What keeps programs that tools start from everything else. auto: namespaces, Landlock and seccomp, by ourselves or by
 # bubblewrap, or nothing runs. Weaker ones have to be named: landlock, container, seatbelt (macOS), off. See: clawsh policy
 sandbox = "auto"
@@ -47,12 +48,12 @@ sandbox = "auto"
 # Rules of your own, over the call and what the built-in rules found. deny beats ask beats allow. ask also makes a question of
 # what supervised denies as high risk; allow answers questions; nothing lifts a block. The examples are checked by: clawsh config validate
 # [[security.rules]]
-# name = "no-secrets-file"
-# when = '.tool == "file_read" and (.args.path | endswith(".env"))'
-# decide = "deny"
-# reason = "environment files hold keys"
-# match = ['{"tool":"file_read","args":{"path":"app/.env"}}']
-# not_match = ['{"tool":"file_read","args":{"path":"README.md"}}']
+# name = "no-secrets-file"               # lower-case letters, digits and -; the verdict says rule.NAME
+# when = '.tool == "file_read" and (.args.path | endswith(".env"))'   # a jq expression over the call
+# decide = "deny"                        # deny, ask or allow
+# reason = "environment files hold keys" # for the verdict
+# match = ['{"tool":"file_read","args":{"path":"app/.env"}}']   # calls for which it must hold
+# not_match = ['{"tool":"file_read","args":{"path":"README.md"}}']   # and for which it must not
 
 [sandbox]
 layout = "open"                          # or staged: input/ read-only, data/ scratch, output/ for deliverables
@@ -60,8 +61,9 @@ read = []                                # what programs may read beside the sys
 git_write = false                        # true: programs may commit; hooks and settings stay read-only
 deterministic = false                    # true: fixed SOURCE_DATE_EPOCH, locale, time zone and seed
 source_date_epoch = 315532800            # 1980-01-01
-seed = 0
+seed = 0                                 # that programs find in their environment, with deterministic
 # image = "NAME@sha256:DIGEST"           # for sandbox = "container"
+# container_engine = "docker"            # docker or podman, for sandbox = "container"
 memory_bytes = 2147483648                # of all processes of a command together
 processes = 256                          # and threads
 open_files = 1024                        # of each process
@@ -80,10 +82,10 @@ max_file_bytes = 1048576                 # of a file that is read or written
 context_messages = 200                   # of a conversation that are sent to the model, at most
 max_tokens = 0                           # that a turn may use before it ends; 0: no limit
 max_cost = 0.0                           # that it may cost, in the currency of [usage], where every price is known; 0: no limit
-tool_timeout_s = 30.0
+tool_timeout_s = 30.0                    # of a call of any other tool
 shell_timeout_s = 15.0                   # of a command that asks for no other time
 shell_timeout_max_s = 600.0              # the longest time that a command may ask for
-http_timeout_s = 20.0
+http_timeout_s = 20.0                    # of a call of the http tool
 turn_timeout_s = 0.0                     # of a whole turn; 0: none
 approval_timeout_s = 300.0               # then the answer is no
 
@@ -95,27 +97,28 @@ project_file = "AGENTS.md"               # of the workspace's root: told to the 
 
 # What tokens cost, for clawsh usage and limits of cost. Of the prices that fit, the first counts; a * ends a beginning of a name.
 [usage]
-currency = "USD"
+currency = "USD"                         # of all prices and of limits.max_cost
 # [[usage.prices]]
-# model = "local-model"
+# model = "local-model"                  # the model's name; a trailing * matches any suffix
 # provider = "openai_compatible"         # only there; without this key, at every provider
 # input_per_million = 0.5                # for a million tokens
-# output_per_million = 1.5
+# output_per_million = 1.5               # for a million tokens of answers
 
 # A model that is part of clawsh, for trying things out and for tests: fixture = "steps.jsonl" scripts it.
 [providers.models.local]
-kind = "mock"
-model = "mock"
+kind = "mock"                            # mock, openai-compatible or reliable
+model = "mock"                           # the name under which it answers
+# fixture = "steps.jsonl"                # its script: a step a line
 
 # Any server with /chat/completions. The key stays in the environment: only the variable's name stands here.
 [providers.models.openai_compatible]
 kind = "openai-compatible"
-base_url = "http://localhost:1234/v1"
-model = "local-model"
-api_key_env = "OPENAI_API_KEY"
-# timeout_s = 120.0                      # of silence: until the answer begins, and between two pieces of it
+base_url = "http://localhost:1234/v1"    # what comes before /chat/completions
+model = "local-model"                    # where a turn and its agent name none
+api_key_env = "OPENAI_API_KEY"           # the environment variable that holds the key
+# timeout_s = 120.0                      # of silence, 120 if unset: until the answer begins, and between two pieces of it
 # idle_timeout_s = 120.0                 # only between two pieces, where that is to be another time
-# max_retries = 2                        # on 429, 5xx and network errors
+# max_retries = 2                        # 2 if unset; on 429, 5xx and network errors
 # temperature = 0.2                      # 0 to 2; without it, the server's own
 # max_output_tokens = 4096               # of one answer; without it, the server's own limit
 # headers = { "X-Title" = "clawsh" }     # sent with each request
@@ -126,19 +129,26 @@ api_key_env = "OPENAI_API_KEY"
 # The first that answers:
 # [providers.models.both]
 # kind = "reliable"
-# providers = ["openai_compatible", "local"]
+# providers = ["openai_compatible", "local"]   # asked in this order
+
+# An agent beside the default one: clawsh --agent reviewer. Without a table, an agent is its file agents/ID/soul.md alone.
+# [agents.reviewer]
+# soul = "~/reviewer.md"                 # its system prompt; agents/ID/soul.md if unset
+# model = "local-model"                  # instead of its provider's
+# provider = "openai_compatible"         # instead of default_provider
 
 [channels.cli]
-enabled = true
+enabled = true                           # false: clawsh answers nothing on the command line
+# Tools that the model may call.
 tools_allow = %s
 
 [memory]
-backend = "sqlite"
-path = "$CLAWSH_HOME/memory.sqlite"
+backend = "sqlite"                       # the only one
+path = "$CLAWSH_HOME/memory.sqlite"      # the database of conversations
 
 [receipts]
-enabled = true
-path = "$CLAWSH_HOME/tool_receipts.log"
+enabled = true                           # every call leaves a receipt; false is refused
+path = "$CLAWSH_HOME/tool_receipts.log"  # the log of receipts; older parts of it are beside it
 rotate_bytes = 67108864                  # then the log goes on in a new file; 0: never
 `, list(d.Security.ForbiddenPaths), list(d.Security.ForbiddenCommands), list(d.Security.AllowedCommands),
 		list(d.Security.AllowedDomains), list(d.Channels.CLI.ToolsAllow))

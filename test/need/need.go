@@ -30,7 +30,7 @@ const (
 )
 
 // programs are what tests look for on PATH.
-var programs = []string{"bash", "bwrap", "cargo", "direnv", "fish", "gawk", "gcc", "git", "go", "jq", "make", "node", "npm", "openssl",
+var programs = []string{"bash", "bwrap", "cargo", "direnv", "fish", "gawk", "gcc", "git", "go", "jq", "make", "mandoc", "node", "npm", "openssl",
 	"python3", "sed", "setsid", "sha256sum", "sqlite3", "ssh", "sshd", "strace", "tmux", "vim", "zsh"}
 
 // Known tells whether tests can be skipped for want of the thing: a name that nobody knows would demand nothing.

@@ -65,11 +65,11 @@ func (o *asideOptions) run(ctx context.Context, c *command.Call) (command.Result
 	if err := missing(cfg); err != nil {
 		return nil, err
 	}
-	rep, err := damaged(cfg)
+	rep, rest, err := damaged(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if !o.yes {
+	if !o.yes && !rest {
 		yes, err := terminal.Confirm(ctx, fmt.Sprintf("%s is damaged at receipt %d: %s.\nIf a copy of it is left, restore that instead. Set it aside, and begin a new log? [y/N] ",
 			terminal.Escape(cfg.Receipts.Path), rep.FirstBad, terminal.Escape(rep.Reason)))
 		if errors.Is(err, terminal.ErrNoTerminal) {
@@ -89,19 +89,23 @@ func (o *asideOptions) run(ctx context.Context, c *command.Call) (command.Result
 	return asideResult{done}, nil
 }
 
-// damaged is what is wrong with the log; an error if it is not to be set aside.
-func damaged(cfg *config.Config) (receipt.Report, error) {
-	src, err := reading(cfg.Receipts.Path)
+// damaged is what is wrong with the log; an error if it is not to be set aside. rest tells that only what an interrupted run left is to
+// be removed.
+func damaged(cfg *config.Config) (rep receipt.Report, rest bool, err error) {
+	src, err := reading(cfg)
 	if err != nil {
-		return receipt.Report{}, err
+		return rep, false, err
 	}
 	defer src.Close()
 	k, err := signing(cfg)
 	if err != nil {
-		return receipt.Report{}, err
+		return rep, false, err
 	}
-	rep, err := receipt.Examine(src, k)
-	return rep, notAside(rep, err)
+	rep, err = receipt.Examine(src, k)
+	if errors.Is(err, receipt.ErrSound) && receipt.Unfinished(cfg.Receipts.Path, k) {
+		return rep, true, nil
+	}
+	return rep, false, notAside(rep, err)
 }
 
 func notAside(rep receipt.Report, err error) error {

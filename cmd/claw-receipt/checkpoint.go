@@ -81,7 +81,7 @@ func consistency(cfg *config.Config, k *receipt.Keys, path string, signed []byte
 	if err != nil {
 		return "", envelope.Errorf(envelope.ExitUsage, "usage", "read the checkpoint: %w", err)
 	}
-	src, err := reading(cfg.Receipts.Path)
+	src, err := reading(cfg)
 	if err != nil {
 		return "", err
 	}
@@ -105,7 +105,7 @@ func sign(cfg *config.Config) ([]byte, *receipt.Keys, receipt.Report, error) {
 	if err := missing(cfg); err != nil {
 		return nil, nil, receipt.Report{}, err
 	}
-	src, err := reading(cfg.Receipts.Path) // before the keys: those of a receipt that is there are then there as well
+	src, err := reading(cfg) // before the keys: those of a receipt that is there are then there as well
 	if err != nil {
 		return nil, nil, receipt.Report{}, err
 	}

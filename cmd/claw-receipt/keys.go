@@ -123,7 +123,7 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 // notLost says what to do where keys are there: none are made anew.
 func notLost(cfg *config.Config) error {
 	err := envelope.Errorf(envelope.ExitUsage, "usage", "--lost begins a log anew where its keys are lost, too; %s has the keys: nothing was changed", terminal.Escape(cfg.ReceiptKeysDir()))
-	src, openErr := reading(cfg.Receipts.Path)
+	src, openErr := reading(cfg)
 	if openErr != nil {
 		return openErr
 	}

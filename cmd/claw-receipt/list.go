@@ -115,7 +115,7 @@ func (o *listOptions) run(ctx context.Context, c *command.Call) (command.Result,
 	if err != nil {
 		return nil, err
 	}
-	src, err := reading(cfg.Receipts.Path)
+	src, err := reading(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -15,9 +15,12 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// reading opens the receipts, with their older parts.
-func reading(path string) (*receipt.Source, error) {
-	src, err := receipt.Open(path)
+// reading opens the receipts of this home, with their older parts.
+func reading(cfg *config.Config) (*receipt.Source, error) {
+	return opened(receipt.OpenIn(cfg.Receipts.Path, cfg.ReceiptKeysDir()))
+}
+
+func opened(src *receipt.Source, err error) (*receipt.Source, error) {
 	if err != nil {
 		return nil, envelope.Errorf(envelope.ExitError, "receipts.unreadable", "read the receipts: %w", err)
 	}

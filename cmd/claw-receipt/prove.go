@@ -59,7 +59,7 @@ func proof(c *command.Call, kept string) (command.Result, error) {
 	} else if against, _, _, err = sign(cfg); err != nil {
 		return nil, err
 	}
-	src, err := reading(cfg.Receipts.Path)
+	src, err := reading(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -144,7 +144,7 @@ func find(c *command.Call, id string) (*showResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := reading(cfg.Receipts.Path)
+	src, err := reading(cfg)
 	if err != nil {
 		return nil, err
 	}

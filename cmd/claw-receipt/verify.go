@@ -137,7 +137,7 @@ func (o *verifyOptions) held(c *command.Call, v *verifyResult) error {
 
 // look verifies the log as it is now.
 func (o *verifyOptions) look(c *command.Call, v *verifyResult) error {
-	src, err := reading(v.Log) // before the keys: those of a receipt that is there are then there as well
+	src, err := o.open(c, v.Log) // before the keys: those of a receipt that is there are then there as well
 	if err != nil {
 		return err
 	}
@@ -150,6 +150,18 @@ func (o *verifyOptions) look(c *command.Call, v *verifyResult) error {
 		err = envelope.Errorf(envelope.ExitError, "receipts.unreadable", "%w", err)
 	}
 	return err
+}
+
+// open opens the log: this home's, or the named one.
+func (o *verifyOptions) open(c *command.Call, log string) (*receipt.Source, error) {
+	if o.log != "" {
+		return opened(receipt.Open(log))
+	}
+	cfg, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	return reading(cfg)
 }
 
 // locate finds the log. With one of its own and a key, no configuration is needed.

@@ -1,18 +1,12 @@
 package receipt
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-
-	"golang.org/x/mod/sumdb/note"
 
 	"clawsh/lib/durable"
 	"clawsh/lib/record"
@@ -81,30 +75,190 @@ func Examine(src *Source, k *Keys) (Report, error) {
 }
 
 // Replace sets a damaged log aside whole, with its head and its keys, and begins another with new keys, whose first receipt names the
-// old one. None of the calls that the gate has decided about so far is taken for interrupted. A crash on the way leaves a log that is
-// damaged, and a copy of it beside it: then it is done again.
+// old one. None of the calls that the gate has decided about so far is taken for interrupted.
+//
+// It is this sequence; what a crash behind each step leaves, and who recovers it:
+//
+//	copy log, parts, head, keys    the old log, and a copy of it that nothing names: Replace begins anew
+//	write the note beside the log  the same
+//	public keys, head of the new   the old log, read from the copy (OpenIn): no receipt is appended, and Replace goes on from here
+//	remove parts, cut, first line  the same
+//	replace the secret keys        the new log, whole: this is the moment at which it takes the old one's place
+//	remove the old public key      the new log, and the note, which Replace removes
 func Replace(path string, o Options, audit, reason string) (SetAside, error) {
-	l, err := OpenLog(path, Options{Keys: o.Keys}) // one receipt is no reason to rotate
+	return replacement{path: path, keys: o.Keys, audit: audit, reason: reason, at: func(string) error { return nil }}.run()
+}
+
+// replacement is one run of Replace.
+type replacement struct {
+	path, keys    string
+	audit, reason string
+	at            func(step string) error // told of each step that is done, so that tests can end there
+}
+
+func (x replacement) run() (SetAside, error) {
+	l, err := OpenLog(x.path, Options{Keys: x.keys}) // one receipt is no reason to rotate
 	if err != nil {
 		return SetAside{}, err
 	}
 	defer l.Close()
 	var done SetAside
-	err = l.log.AppendNext(true, func(e *durable.End) ([]byte, error) {
-		var r Receipt
-		if done, err = l.putAside(o.Keys, reason); err == nil {
-			r, err = done.receipt()
-		}
-		if err == nil {
-			err = l.begin(e, o.Keys, audit, filepath.Join(filepath.Dir(done.Log), asideNote), done.Aside)
+	committed := false
+	err = l.log.AppendNext(true, func(e *durable.End) (raw []byte, err error) {
+		done, committed, err = x.prepare(l)
+		if err == nil && committed {
+			err = errStop
 		}
 		if err != nil {
 			return nil, err
 		}
+		var r Receipt
+		if raw, r, err = x.begin(l, e, done.Aside); err != nil {
+			return nil, err
+		}
 		done.NewOrigin, done.ReceiptID = l.keys.Origin, r.ID
-		return l.next(e, &r)
+		return raw, nil
 	})
-	return done, l.finish(err)
+	if err != nil && !errors.Is(err, errStop) {
+		return done, err
+	}
+	if err := x.at("first receipt"); err != nil {
+		return done, err
+	}
+	return done, l.log.Locked(func(*durable.End) error { return x.commit(l, committed) })
+}
+
+// prepare copies the log, unless a run that was interrupted has done that, or more: committed tells that the new log is there already.
+func (x replacement) prepare(l *Log) (done SetAside, committed bool, err error) {
+	m, ok := readMark(x.path, l.keys)
+	switch {
+	case ok && m.to == l.keys.Origin && l.sounds():
+		done = m.Aside.setAside(x.path, x.keys)
+		done.NewOrigin = m.to
+		done.ReceiptID, err = firstID(x.path)
+		return done, true, err
+	case ok && m.begun(x.path):
+		done = m.Aside.setAside(x.path, x.keys)
+		done.Reason = x.reason
+		return done, false, m.whole(x.path)
+	}
+	if err := removeCopies(x.path, x.keys); err != nil {
+		return done, false, err
+	}
+	done, err = l.putAside(x.keys, x.reason, x.at)
+	return done, false, err
+}
+
+// sounds tells whether nothing is wrong with the log, which is locked.
+func (l *Log) sounds() bool {
+	src, err := open(l.path, false)
+	if err != nil {
+		return false
+	}
+	defer src.Close()
+	_, err = Examine(src, l.keys)
+	return errors.Is(err, ErrSound)
+}
+
+// firstID is the id of the log's first receipt.
+func firstID(path string) (id string, err error) {
+	src, err := open(path, false)
+	if err != nil {
+		return "", err
+	}
+	defer src.Close()
+	err = each(src, func(raw []byte, _ bool) error {
+		r, err := Parse(raw)
+		id = r.ID
+		return errors.Join(err, errStop)
+	})
+	if errors.Is(err, errStop) && id != "" {
+		err = nil
+	}
+	return id, err
+}
+
+// begin empties the log and returns its first line; the old and the new key sign what was set aside. The log is locked. Before the secret
+// keys are replaced the head is not by the key in use, so no receipt is appended.
+func (x replacement) begin(l *Log, e *durable.End, a Aside) ([]byte, Receipt, error) {
+	old := l.keys
+	k := &Keys{AdoptedHash: Genesis, Origin: newOrigin()}
+	if m, ok := readMark(x.path, old); ok && m.begun(x.path) { // the name stays, so that the head is known as the new log's
+		k.Origin = m.to
+	}
+	r, err := a.receipt()
+	if err == nil {
+		err = k.renew(1)
+	}
+	if err != nil {
+		return nil, r, err
+	}
+	l.keys, l.now, l.end, l.wrote, l.sign = k, head{0, Genesis, 0}, 0, nil, nil
+	raw, err := l.next(&durable.End{}, &r)
+	if err != nil {
+		return nil, r, err
+	}
+	parts, err := countParts(x.path)
+	if err != nil {
+		return nil, r, err
+	}
+	steps := []struct {
+		name string
+		do   func() error
+	}{
+		{"note", func() error { return a.sign(x.path, k, old) }},
+		{"public keys", func() error { return k.savePublicWith(x.keys, old) }},
+		{"head", func() error { return replaceHead(x.path, k, l.now) }},
+		{"settled", func() error { return l.settleAll(&Source{}, x.audit) }},
+		{"tiles", func() error { return os.RemoveAll(tileDir(x.path)) }},
+	}
+	for i := range slices.Backward(make([]struct{}, parts)) {
+		steps = append(steps, struct {
+			name string
+			do   func() error
+		}{fmt.Sprint("part ", i), func() error { return os.Remove(partPath(x.path, i)) }})
+	}
+	for _, s := range steps {
+		if err := s.do(); err != nil {
+			return nil, r, fmt.Errorf("begin a new log: %w", err)
+		}
+		if err := x.at(s.name); err != nil {
+			return nil, r, err
+		}
+	}
+	if err := e.Cut(0); err != nil {
+		return nil, r, err
+	}
+	return raw, r, x.at("cut")
+}
+
+// commit makes the new keys those in use, and with them the new log. The log is locked; another process may have done it.
+func (x replacement) commit(l *Log, committed bool) error {
+	if !committed {
+		h, err := readHead(x.path)
+		if err != nil {
+			return err
+		}
+		if mine, err := openHead(h, l.keys.Public); err != nil || mine != l.now {
+			return errors.New("set the log aside: another process does so at the same time")
+		}
+		if err := l.keys.save(x.keys); err != nil {
+			return err
+		}
+		if err := x.at("secret keys"); err != nil {
+			return err
+		}
+	}
+	if err := l.keys.savePublic(x.keys); err != nil {
+		return err
+	}
+	if err := x.at("old public key"); err != nil {
+		return err
+	}
+	if err := os.Remove(markPath(x.path)); err != nil {
+		return fmt.Errorf("set the log aside: %w", err)
+	}
+	return errors.Join(removeUnfinished(x.keys), durable.SyncDir(sideDir(x.path)))
 }
 
 // receipt is the first of the new log.
@@ -115,137 +269,4 @@ func (a Aside) receipt() (Receipt, error) {
 	}
 	r, _, err := of(record.ToolResult{Tool: asideTool, Args: args, Status: record.StatusFailed, Error: a.Fault}, Attestation{By: Recovered})
 	return r, err
-}
-
-// putAside copies log, parts, head and keys. The log is locked.
-func (l *Log) putAside(keys, reason string) (SetAside, error) {
-	src, err := open(l.path, false)
-	if err != nil {
-		return SetAside{}, err
-	}
-	defer src.Close()
-	rep, err := Examine(src, l.keys)
-	if err != nil {
-		return SetAside{}, err
-	}
-	now := time.Now().UTC()
-	name := asidePrefix + now.Format("20060102T150405.000000000Z")
-	side := sideDir(l.path)
-	tmp, dst := filepath.Join(side, "."+name), filepath.Join(side, name)
-	s := SetAside{Log: filepath.Join(dst, filepath.Base(l.path)), Keys: filepath.Join(keys, name), Aside: Aside{At: now.Format(record.TimeFormat), Origin: l.keys.Origin,
-		Lines: rep.Count, FirstBad: rep.FirstBad, LastGood: rep.LastHash, HeadSays: rep.HeadCount, Fault: rep.Reason, Reason: reason}}
-	copied := filepath.Join(tmp, filepath.Base(l.path))
-	if err := os.MkdirAll(sideDir(copied), 0o700); err != nil {
-		return s, err
-	}
-	sum := sha256.New()
-	for i := range src.parts {
-		if err := copyPart(partPath(copied, i), partPath(l.path, i), sum); err != nil {
-			return s, err
-		}
-	}
-	if err := copyPart(copied, l.path, sum); err != nil {
-		return s, err
-	}
-	if src.head != nil {
-		err = durable.Replace(headPath(copied), src.head, 0o400)
-	}
-	if s.Bytes, err = total(err, src); err != nil {
-		return s, err
-	}
-	s.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	if err := l.keys.copyTo(s.Keys, keys); err != nil {
-		return s, err
-	}
-	if err := errors.Join(durable.SyncDir(sideDir(copied)), durable.SyncDir(tmp), os.Rename(tmp, dst)); err != nil {
-		return s, fmt.Errorf("set the log aside: %w", err)
-	}
-	return s, durable.SyncDir(side)
-}
-
-func total(err error, src *Source) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	return src.Size()
-}
-
-// copyPart copies a file, read-only, and syncs it. Its bytes go into a sum, too.
-func copyPart(to, from string, sum io.Writer) error {
-	in, err := openPart(from)
-	if err != nil {
-		return fmt.Errorf("set the log aside: %w", err)
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o400)
-	if err != nil {
-		return fmt.Errorf("set the log aside: %w", err)
-	}
-	_, err = io.Copy(io.MultiWriter(out, sum), in)
-	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
-		err = fmt.Errorf("set the log aside: %w", err)
-	}
-	return err
-}
-
-// copyTo copies the files of the keys.
-func (k *Keys) copyTo(dst, from string) error {
-	if err := os.MkdirAll(dst, 0o700); err != nil {
-		return fmt.Errorf("set the keys aside: %w", err)
-	}
-	secret, public := keyFiles(from)
-	for _, path := range []string{secret, public} {
-		raw, err := durable.ReadPrivate(path, 0o022)
-		if err == nil {
-			err = durable.Replace(filepath.Join(dst, filepath.Base(path)), raw, 0o400)
-		}
-		if err != nil {
-			return fmt.Errorf("set the keys aside: %w", err)
-		}
-	}
-	return nil
-}
-
-// begin empties the log and gives it new keys; the old and the new one sign what was set aside. The log is locked. The secret key comes
-// last: until it is there, the head is not that of the log, and no receipt is appended.
-func (l *Log) begin(e *durable.End, dir, audit, notePath string, a Aside) error {
-	old, parts, err := l.keys, 0, error(nil)
-	k := &Keys{AdoptedHash: Genesis}
-	if k.Origin = newOrigin(); k.Origin == old.Origin {
-		return errors.New("two logs have one name")
-	}
-	if err := k.renew(1); err != nil {
-		return err
-	}
-	text, err := record.Encode(a)
-	if err != nil {
-		return err
-	}
-	signed, err := note.Sign(&note.Note{Text: k.Origin + asideLabel + string(text) + "\n"}, k.signer, old.signer)
-	if err == nil {
-		err = durable.Replace(notePath, signed, 0o400)
-	}
-	if err == nil {
-		parts, err = countParts(l.path)
-	}
-	if err != nil {
-		return err
-	}
-	for i := range slices.Backward(make([]struct{}, parts)) {
-		if err := os.Remove(partPath(l.path, i)); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(os.RemoveAll(tileDir(l.path)), e.Cut(0)); err != nil {
-		return err
-	}
-	if err := errors.Join(replaceHead(l.path, k, head{0, Genesis, 0}), k.savePublic(dir)); err != nil {
-		return err
-	}
-	l.keys = k
-	if err := l.settleAll(&Source{}, audit); err != nil {
-		return err
-	}
-	l.now, l.end, l.wrote, l.sign = head{0, Genesis, 0}, 0, nil, nil
-	return k.save(dir)
 }

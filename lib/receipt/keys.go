@@ -194,14 +194,25 @@ func (k *Keys) renew(from int) error {
 const maxPublicBytes = 60 << 10
 
 // savePublic writes the public file. It comes first: a crash before save leaves a public key that signs nothing, or the head.
-func (k *Keys) savePublic(dir string) error {
+func (k *Keys) savePublic(dir string) error { return savePublic(dir, k.Public) }
+
+// savePublicWith is savePublic for keys of a new log, whose secret file is still that of the old one.
+func (k *Keys) savePublicWith(dir string, old *Keys) error {
+	all := slices.Clone(k.Public)
+	for _, p := range old.Public {
+		all = append(all, PublicKey{p.Key, cmp.Or(p.RetiredAt, record.Now())})
+	}
+	return savePublic(dir, all)
+}
+
+func savePublic(dir string, public []PublicKey) error {
 	_, path := keyFiles(dir)
 	var pub strings.Builder
-	for _, p := range k.Public {
+	for _, p := range public {
 		pub.WriteString(strings.TrimSpace(p.Key+" "+p.RetiredAt) + "\n")
 	}
 	if pub.Len() > maxPublicBytes {
-		return fmt.Errorf("%d keys were replaced already: %s would be too long to be read", len(k.Public)-1, path)
+		return fmt.Errorf("%d keys were replaced already: %s would be too long to be read", len(public)-1, path)
 	}
 	return durable.Replace(path, []byte(pub.String()), 0o644)
 }
@@ -244,6 +255,10 @@ func LoadKeys(dir string) (*Keys, error) {
 	inUse := PublicKey{Key: k.Public[i].Key}                            // retired only by replacing that was interrupted, and did not come about
 	k.Public = slices.Insert(slices.Delete(k.Public, i, i+1), 0, inUse) // else it is one whose making was interrupted
 	k.Origin = k.signer.Name()
+	k.Public = slices.DeleteFunc(k.Public, func(p PublicKey) bool { // of another log: setting one aside was interrupted
+		name, _, _ := strings.Cut(p.Key, "+")
+		return name != k.Origin
+	})
 	return k, nil
 }
 
@@ -327,52 +342,6 @@ func verifiers(keys []PublicKey) (note.Verifiers, error) {
 		list = append(list, v)
 	}
 	return note.VerifierList(list...), nil
-}
-
-// RotateKeys makes new keys for the log. The old public key stays to check what it signed, the old key of macs to verify the
-// receipts that bear them, and no later ones; the old signing key is gone, and the head is signed by the new one. So who has
-// the old keys can make no receipt any more that is believed. Running stages take the new keys with their next receipt.
-func RotateKeys(dir, log string) (*Keys, error) {
-	l, err := OpenLog(log, Options{Keys: dir})
-	if err != nil {
-		return nil, fmt.Errorf("replace the receipt keys: %w", err)
-	}
-	err = l.log.Locked(func(e *durable.End) error {
-		if err := l.settle(e); err != nil {
-			return err
-		}
-		k := l.keys
-		if err := replaceHead(log, k, l.now); err != nil { // it may be by a key whose making was interrupted, and that retires now
-			return err
-		}
-		if err := k.renew(l.now.count + 1); err != nil {
-			return err
-		}
-		// A crash behind each step leaves what verifies: a head is good by any key that is in use or not retired.
-		if err := k.savePublic(dir); err != nil {
-			return err
-		}
-		if err := replaceHead(log, k, l.now); err != nil {
-			return err
-		}
-		if err := k.save(dir); err != nil {
-			return err
-		}
-		return removeUnfinished(dir)
-	})
-	if err = errors.Join(err, l.Close()); err != nil {
-		return nil, fmt.Errorf("replace the receipt keys: %w", err)
-	}
-	return l.keys, nil
-}
-
-// removeUnfinished removes what replacing of keys left that was interrupted: secret keys may be in it. The log is locked.
-func removeUnfinished(dir string) error {
-	left, err := filepath.Glob(filepath.Join(dir, ".receipt.*.tmp-*"))
-	for _, path := range left {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
 }
 
 // keyOf is which key of macs seals the receipt of a number; -1 if it is older than all.

@@ -120,6 +120,9 @@ func (l *Log) agree(e *durable.End, raw []byte) error {
 		return fmt.Errorf("%w: it has no head, so its end may be missing: run claw-receipt verify, and claw-receipt keys --accept if all is well", ErrTampered)
 	}
 	h, err := openHead(raw, l.keys.Public)
+	if m, ok := readMark(l.path, l.keys); err != nil && ok && m.begun(l.path) {
+		return fmt.Errorf("%w: setting it aside was interrupted: run claw-receipt set-aside again", ErrTampered)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: the head is not good: %w", ErrTampered, err)
 	}

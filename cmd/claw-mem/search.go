@@ -31,8 +31,8 @@ func (r searchResult) WriteText(w io.Writer) error {
 	return nil
 }
 
-const searchHelp = `Finds entries that hold all words of QUERY, in any letter case: whole words before parts of words, then by how well they match
-and how new they are.
+const searchHelp = `Finds entries that hold all words of QUERY, in any letter case: those with whole words first, the best match first; then those with
+parts of words, the newest first.
 
   word         whatever stands between blanks, with all its characters
   "a phrase"   these words next to each other (quote it for the shell: '"a phrase"')

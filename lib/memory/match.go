@@ -2,22 +2,23 @@ package memory
 
 import (
 	"bytes"
+	"math"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
 
-// needle is a term with letter case folded.
+// needle is a term, folded. With prefix it is the beginning of a word.
 type needle struct {
-	pieces [][]byte
+	text   []byte
 	prefix bool
 }
 
-// matcher decides whether a content holds what a query looks for, without regard to letter case. It folds one rune to one
-// rune, so that places in the folded text can be carried back to the original by counting runes.
+// matcher decides whether a content holds what a query looks for, without regard to letter case and to how wide blanks are.
 type matcher struct {
 	clauses [][]needle
 	without []needle
-	folded  []byte // the content at hand, folded
+	folded  []byte // the content at hand
 }
 
 func newMatcher(q query) *matcher {
@@ -31,11 +32,8 @@ func newMatcher(q query) *matcher {
 func needles(terms []term) []needle {
 	var out []needle
 	for _, t := range terms {
-		n := needle{prefix: t.prefix}
-		for _, p := range t.pieces {
-			n.pieces = append(n.pieces, fold(nil, []byte(p)))
-		}
-		out = append(out, n)
+		text, _ := fold(nil, []byte(t.text), math.MaxInt)
+		out = append(out, needle{text, t.prefix})
 	}
 	return out
 }
@@ -43,32 +41,36 @@ func needles(terms []term) []needle {
 // match reports whether content holds all clauses and nothing that is excluded, and whether it holds all of them as whole words.
 // Only whole words are excluded: -cat does not exclude category.
 func (m *matcher) match(content []byte) (found, whole bool) {
-	m.folded = fold(m.folded[:0], content)
+	m.folded, _ = fold(m.folded[:0], content, math.MaxInt)
 	whole = true
 	for _, clause := range m.clauses {
-		held, word := m.holds(clause)
-		if !held {
+		at, _, word := m.locate(clause)
+		if at < 0 {
 			return false, false
 		}
 		whole = whole && word
 	}
 	for _, n := range m.without {
-		if at, _, word := n.locate(m.folded); at >= 0 && word {
+		if _, _, word := n.locate(m.folded); word {
 			return false, false
 		}
 	}
 	return true, whole
 }
 
-func (m *matcher) holds(clause []needle) (held, word bool) {
+// locate finds the first term of a clause that is a whole word, or else one that is there at all; -1 if none is.
+func (m *matcher) locate(clause []needle) (start, end int, word bool) {
+	start, end = -1, -1
 	for _, n := range clause {
-		at, _, w := n.locate(m.folded)
-		held, word = held || at >= 0, word || w
+		s, e, word := n.locate(m.folded)
 		if word {
-			break
+			return s, e, true
+		}
+		if start < 0 {
+			start, end = s, e
 		}
 	}
-	return held, word
+	return start, end, false
 }
 
 // locate finds the first place where the needle is a whole word, or else the first where it is at all; -1 if nowhere. The
@@ -91,51 +93,20 @@ func (n needle) locate(folded []byte) (start, end int, word bool) {
 	}
 }
 
-// next finds the first place at or behind from.
+// next finds the first place at or behind from, -1 if there is none.
 func (n needle) next(folded []byte, from int) (start, end int) {
 	for {
-		i := bytes.Index(folded[from:], n.pieces[0])
+		i := bytes.Index(folded[from:], n.text)
 		if i < 0 {
 			return -1, -1
 		}
 		start = from + i
-		end = n.rest(folded, start+len(n.pieces[0]))
-		if end >= 0 && !(n.prefix && inWord(folded, start)) {
-			return start, end
+		if !n.prefix || !inWord(folded, start) {
+			return start, start + len(n.text)
 		}
 		_, size := utf8.DecodeRune(folded[start:])
 		from = start + size
 	}
-}
-
-// rest matches the pieces behind the first, each after at least one blank. It returns where they end, or -1.
-func (n needle) rest(folded []byte, at int) int {
-	for _, p := range n.pieces[1:] {
-		behind := bytes.TrimLeftFunc(folded[at:], isBlank)
-		if len(behind) == len(folded)-at || !bytes.HasPrefix(behind, p) {
-			return -1
-		}
-		at = len(folded) - len(behind) + len(p)
-	}
-	return at
-}
-
-// maxCounted is how many places of a term in an entry count.
-const maxCounted = 1000
-
-// count is the number of places of all clauses in the content that was matched just now.
-func (m *matcher) count() []int {
-	var out []int
-	for _, clause := range m.clauses {
-		places := 0
-		for _, n := range clause {
-			for s, e := n.next(m.folded, 0); s >= 0 && places < maxCounted; s, e = n.next(m.folded, e) {
-				places++
-			}
-		}
-		out = append(out, places)
-	}
-	return out
 }
 
 func inWord(b []byte, at int) bool {
@@ -144,22 +115,36 @@ func inWord(b []byte, at int) bool {
 	return n > 0 && m > 0 && isWord(before) && isWord(after)
 }
 
-// fold appends b to dst with each rune replaced by the one that stands for all its cases. Invalid bytes become U+FFFD.
-func fold(dst, b []byte) []byte {
-	for i := 0; i < len(b); {
-		if c := b[i]; c < utf8.RuneSelf {
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			dst = append(dst, c)
-			i++
+// fold appends b to dst, each rune replaced by the one that stands for all its cases, and blanks next to each other by one space, until
+// dst is so long. It returns how much of b that is.
+func fold(dst, b []byte, until int) ([]byte, int) {
+	i := 0
+	for i < len(b) {
+		r, size := rune(b[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(b[i:])
+		}
+		blank := isBlank(r)
+		if n := len(dst); blank && n > 0 && dst[n-1] == ' ' {
+			i += size
 			continue
 		}
-		r, size := utf8.DecodeRune(b[i:])
-		dst = utf8.AppendRune(dst, foldRune(r))
+		if len(dst) >= until {
+			break
+		}
+		switch {
+		case blank:
+			dst = append(dst, ' ')
+		case r >= utf8.RuneSelf:
+			dst = utf8.AppendRune(dst, foldRune(r))
+		case 'A' <= r && r <= 'Z':
+			dst = append(dst, byte(r)+'a'-'A')
+		default:
+			dst = append(dst, byte(r))
+		}
 		i += size
 	}
-	return dst
+	return dst, i
 }
 
 // foldRune goes by way of the upper case, so that ς and σ, ſ and s, K (Kelvin) and k are the same.
@@ -168,4 +153,44 @@ func foldRune(r rune) rune {
 		return r
 	}
 	return unicode.ToLower(unicode.ToUpper(r))
+}
+
+// Length of a snippet, and of what stands before the match in it, in runes.
+const (
+	snippetRunes = 160
+	leadRunes    = 48
+)
+
+// snippet cuts the surroundings of the first clause out of content, which must have been matched just now, and marks all terms in them.
+func (m *matcher) snippet(content []byte) (string, []Span) {
+	at, end, _ := m.locate(m.clauses[0])
+	_, at = fold(nil, content, at)
+	_, end = fold(nil, content, end)
+	start := at
+	for n := 0; n < leadRunes && start > 0; n++ {
+		_, size := utf8.DecodeLastRune(content[:start])
+		start -= size
+	}
+	window, before, after := content[start:], "", ""
+	if start > 0 {
+		before = "…"
+	}
+	if cut := runes(window, snippetRunes-2); cut < len(window) { // there is room for two ellipses
+		window, after = window[:cut], "…"
+	}
+	spans := append(m.spans(window), Span{at - start, min(end-start, len(window))})
+	return before + oneLine(window) + after, merge(spans, len(before))
+}
+
+// spans are where the terms stand in text.
+func (m *matcher) spans(text []byte) (out []Span) {
+	folded, _ := fold(nil, text, math.MaxInt)
+	for _, n := range slices.Concat(m.clauses...) {
+		for s, e := n.next(folded, 0); s >= 0; s, e = n.next(folded, e) {
+			_, start := fold(nil, text, s)
+			_, end := fold(nil, text, e)
+			out = append(out, Span{start, end})
+		}
+	}
+	return out
 }

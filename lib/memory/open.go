@@ -213,7 +213,7 @@ func (s *Store) registerFTS() error {
 	if s.fts {
 		return nil
 	}
-	if err := fts5.RegisterCustom(s.conn, registerCounts); err != nil {
+	if err := fts5.Register(s.conn); err != nil {
 		return fmt.Errorf("register full-text search: %w", err)
 	}
 	s.fts = true

@@ -41,7 +41,8 @@ type Found struct {
 	Next string
 }
 
-// Hit is an entry that Find found. Score says how well it matches, for comparison with others of the same search. Snippet is at
+// Hit is an entry that Find found. Score says how well it matches, for comparison with others of the same search; it is 0 where parts
+// of words match. Snippet is at
 // most 160 runes of its content around the match, with line breaks and tabs as blanks; Matches are the places in it that match.
 // WholeWord says that each word of the query stands in the entry as a word of its own.
 type Hit struct {
@@ -76,11 +77,11 @@ func (s *Store) Search(query string, o SearchOptions) ([]Hit, error) {
 // A query that is none of that - with a quote that is not closed, say, or nothing but exclusions - is plain text: each word as it
 // is. A query without a word is ErrEmptyQuery; no other query is an error.
 //
-// Entries that hold everything as whole words come first, then those that hold it as parts of words. Of each, the newest matches
-// are ranked (windowWords, windowParts), then as many before them, and so on; the order in a window is that of score in
-// search_rank.go. A search looks at a limited number of rows and bytes: what is behind them is left for the next page.
+// Entries that hold everything as whole words come first, ranked by SQLite's bm25, the newest 2000 of them and then as many before
+// those; then come those that hold it as parts of words, the newest first. A search looks at a limited number of rows and bytes:
+// what is behind them is left for the next page.
 //
-// Pages show the entries that were there when the first page was made: those that are added meanwhile move nothing.
+// Pages show the entries that were there when the first page was made.
 func (s *Store) Find(text string, o SearchOptions) (Found, error) {
 	q := parseQuery(text)
 	if len(q.clauses) == 0 {
@@ -101,12 +102,11 @@ func (s *Store) Find(text string, o SearchOptions) (Found, error) {
 
 // find runs the search on one snapshot of the file.
 func (s *Store) find(q query, text string, o SearchOptions, b bounds) (found Found, err error) {
-	r := &search{store: s, query: q, matcher: newMatcher(q), left: b, bounds: b}
+	r := &search{store: s, fts: q.wordQuery(), trigrams: q.trigramQuery(), matcher: newMatcher(q), left: b, bounds: b, hits: []Hit{}}
 	r.limit = min(cmp.Or(max(o.Limit, 0), DefaultHits), MaxHits)
-	r.fts, r.strs = q.wordQuery()
-	r.key = keyOf(text, o)
+	key := keyOf(text, o)
 	if o.After != "" {
-		if r.pos, err = decodeCursor(o.After, r.key, len(r.strs)); err != nil {
+		if r.pos, err = decodeCursor(o.After, key); err != nil {
 			return found, err
 		}
 	}
@@ -122,32 +122,18 @@ func (s *Store) find(q query, text string, o SearchOptions, b bounds) (found Fou
 		}
 	}()
 	if o.After == "" {
-		if err := r.begin(time.Now()); err != nil {
+		top, err := number(s.conn, "SELECT ifnull(max(id), 0) FROM entries")
+		if err != nil {
 			return found, err
 		}
+		r.pos = position{snapshot: top, now: time.Now().UnixMilli(), high: top}
 	}
 	if r.filter, err = s.newFilter(o, time.UnixMilli(r.pos.now), r.pos.snapshot); err != nil {
 		return found, err
 	}
-	err = r.run()
-	return Found{Hits: r.hits, Next: r.next()}, err
-}
-
-// begin sets what all pages of a search share.
-func (r *search) begin(now time.Time) error {
-	top, err := number(r.store.conn, "SELECT ifnull(max(id), 0) FROM entries")
-	if err != nil {
-		return err
+	if err = r.run(); err == nil && r.pos.stage != stageDone {
+		found.Next = r.pos.encode(key)
 	}
-	r.pos = position{snapshot: top, now: now.UnixMilli(), high: top}
-	for _, str := range r.strs {
-		w := float32(1)
-		if len(r.strs) > 1 { // one alone makes no difference
-			if w, err = r.store.weight(str, top); err != nil {
-				return err
-			}
-		}
-		r.pos.weights = append(r.pos.weights, w)
-	}
-	return nil
+	found.Hits = r.hits
+	return found, err
 }

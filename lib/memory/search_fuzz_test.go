@@ -85,7 +85,7 @@ func checkPlain(t *testing.T, q query, found Found, contents map[string]string, 
 	holds := func(content string) (all, whole bool) {
 		all, whole = true, true
 		for _, c := range q.clauses {
-			f, w := naive(content, c[0].text())
+			f, w := naive(content, c[0].text)
 			all, whole = all && f, whole && w
 		}
 		return all, all && whole

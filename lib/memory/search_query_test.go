@@ -76,11 +76,11 @@ func TestRanking(t *testing.T) {
 		say(t, s, record.NewID("x-"), "c", "thread of something else")
 	}
 	hits, err := s.Search("needle", SearchOptions{})
-	if got := ids(hits); err != nil || got != "same new thrice both old long part" {
+	if got := ids(hits); err != nil || got != "thrice both same old new long part" {
 		t.Errorf("needle: %s %v", got, err)
 	}
 	for i, h := range hits {
-		if h.Score <= 0 || i > 0 && h.WholeWord && h.Score > hits[i-1].Score || h.WholeWord != (h.RecordID != "part") {
+		if h.WholeWord != (h.Score > 0) || i > 0 && h.Score > hits[i-1].Score || h.WholeWord != (h.RecordID != "part") {
 			t.Errorf("hit %d: %+v", i, h)
 		}
 	}

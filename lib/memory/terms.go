@@ -13,10 +13,9 @@ const maxIndexed = 32
 // words that begin so, and those of one letter are nearly all. The matcher looks for shorter ones.
 const minPrefixBytes = 3
 
-// term is a word or phrase of a query: pieces without blanks that follow each other with blanks between them. With prefix it is
-// the beginning of a word.
+// term is a word or phrase of a query, with a space between its pieces. With prefix it is the beginning of a word.
 type term struct {
-	pieces []string
+	text   string
 	prefix bool
 }
 
@@ -39,22 +38,16 @@ func parseQuery(text string) query {
 func plain(text string) query {
 	var q query
 	for _, w := range strings.FieldsFunc(text, isBlank) {
-		q.add([]term{{pieces: []string{w}}})
+		q.add([]term{{text: w}})
 	}
 	return q
 }
 
 func (q *query) add(clause []term) {
-	same := func(c []term) bool { return slices.EqualFunc(c, clause, term.equal) }
-	if !slices.ContainsFunc(q.clauses, same) {
+	if !slices.ContainsFunc(q.clauses, func(c []term) bool { return slices.Equal(c, clause) }) {
 		q.clauses = append(q.clauses, clause)
 	}
 }
-
-func (t term) equal(o term) bool { return t.prefix == o.prefix && slices.Equal(t.pieces, o.pieces) }
-
-// text is the term as the index is asked for it.
-func (t term) text() string { return strings.Join(t.pieces, " ") }
 
 // boundedQuery makes a query valid text of at most maxQueryRunes.
 func boundedQuery(text string) string {
@@ -70,26 +63,11 @@ func boundedQuery(text string) string {
 
 func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }
 
-// onlyPrefixes reports whether the index of trigrams is the better one: it gives the newest entries at once, where that of words
-// would have to merge those of all words that begin so. Whole words and parts are the same here.
-func (q query) onlyPrefixes() bool {
-	for _, clause := range q.clauses {
-		for _, t := range clause {
-			if !t.prefix || len(t.trigrams(1)) == 0 {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// wordQuery is the FTS5 query for entries in which all clauses may hold as whole words, with the strings that it asks for, in
-// order. A clause with a term that the index of words does not have is left to the matcher; the query is "" if there is no other.
-func (q query) wordQuery() (fts string, strs []string) {
-	if q.onlyPrefixes() {
-		return "", nil
-	}
+// wordQuery is the FTS5 query for entries in which all clauses may hold as whole words. A clause with a term that the index of words
+// does not have is left to the matcher; the query is "" if there is no other.
+func (q query) wordQuery() string {
 	var all []string
+	n := 0
 	for _, clause := range q.clauses {
 		var any []string
 		for _, t := range clause {
@@ -97,44 +75,43 @@ func (q query) wordQuery() (fts string, strs []string) {
 				any = append(any, t.quoted())
 			}
 		}
-		if len(any) == len(clause) && len(strs)+len(any) <= maxIndexed {
+		if len(any) == len(clause) && n+len(any) <= maxIndexed {
+			n += len(any)
 			all = append(all, "("+strings.Join(any, " OR ")+")")
-			strs = append(strs, any...)
 		}
 	}
 	if len(all) == 0 {
-		return "", nil
+		return ""
 	}
-	fts = "(" + strings.Join(all, " AND ") + ")"
+	fts := "(" + strings.Join(all, " AND ") + ")"
 	for _, t := range q.without {
-		if t.isOneWord() && len(strs) < maxIndexed {
+		if t.isOneWord() && n < maxIndexed {
+			n++
 			fts += " NOT " + t.quoted()
-			strs = append(strs, t.quoted())
 		}
 	}
-	return fts, strs
+	return fts
 }
 
 // inWordIndex reports whether the index of words can find the term. It has no words without a letter or digit.
 func (t term) inWordIndex() bool {
-	text := t.text()
-	if !strings.ContainsFunc(text, isAlphanumeric) {
+	if !strings.ContainsFunc(t.text, isAlphanumeric) {
 		return false
 	}
-	last := text[strings.LastIndexFunc(text, func(r rune) bool { return !isWord(r) })+1:]
+	last := t.text[strings.LastIndexFunc(t.text, func(r rune) bool { return !isWord(r) })+1:]
 	return !t.prefix || len(last) >= minPrefixBytes
 }
 
 // isOneWord reports whether the index has the term as one word: then an entry that has it there really has it.
 func (t term) isOneWord() bool {
-	return !t.prefix && !strings.ContainsFunc(t.text(), func(r rune) bool { return !isAlphanumeric(r) })
+	return !t.prefix && !strings.ContainsFunc(t.text, func(r rune) bool { return !isAlphanumeric(r) })
 }
 
 func (t term) quoted() string {
 	if t.prefix {
-		return quote(t.text()) + " *"
+		return quote(t.text) + " *"
 	}
-	return quote(t.text())
+	return quote(t.text)
 }
 
 // trigramQuery is the FTS5 query for entries that may hold all clauses, or "" if none can be asked for: the index of
@@ -162,7 +139,7 @@ func (q query) trigramQuery() string {
 // trigrams returns at most limit trigrams that cover the term.
 func (t term) trigrams(limit int) []string {
 	var out []string
-	for _, p := range t.pieces {
+	for _, p := range strings.Fields(t.text) {
 		runes := []rune(p)
 		for i := 0; i+3 <= len(runes); i += 3 {
 			out = append(out, quote(string(runes[i:i+3])))

@@ -74,14 +74,14 @@ func startsTerm(s string) bool {
 	return r == '"' || isWord(r)
 }
 
-// lexPhrase reads up to the closing quote, which must end the phrase for good.
+// lexPhrase reads up to the closing quote, which must end the phrase.
 func lexPhrase(text string) (t term, rest string, ok bool) {
 	inside, rest, closed := strings.Cut(text, `"`)
-	t.pieces = strings.FieldsFunc(inside, isBlank)
+	t.text = strings.Join(strings.FieldsFunc(inside, isBlank), " ")
 	if r, size := utf8.DecodeRuneInString(rest); size > 0 && !isBlank(r) {
 		return t, "", false
 	}
-	return t, rest, closed && len(t.pieces) > 0
+	return t, rest, closed && t.text != ""
 }
 
 func lexWord(w string) item {
@@ -90,8 +90,8 @@ func lexWord(w string) item {
 	}
 	if start, ok := strings.CutSuffix(w, "*"); ok {
 		if last, size := utf8.DecodeLastRuneInString(start); size > 0 && isWord(last) {
-			return item{term: term{pieces: []string{start}, prefix: true}}
+			return item{term: term{text: start, prefix: true}}
 		}
 	}
-	return item{term: term{pieces: []string{w}}}
+	return item{term: term{text: w}}
 }

@@ -3,7 +3,7 @@
 // An append to a Log is this sequence of system calls; what a crash behind each of them leaves, and who recovers it:
 //
 //	flock(LOCK_EX)      nothing: the kernel takes the lock back when a process ends, however it ends
-//	fstat, pread        nothing: the end of the file is only read
+//	lstat, pread        nothing: the end of the file is only read
 //	write(line "\n")    nothing, all of it, or the first part: a torn line. The next append, by any process, ends it with
 //	                    a newline of its own, so that both lines stay to be read: the torn one is for the reader to judge
 //	flock(LOCK_UN)      as above
@@ -37,9 +37,10 @@ type Log struct {
 
 	mu    sync.Mutex
 	f     *os.File
-	end   int64     // the size after our own last append, -1 for none; guarded by mu
-	at    time.Time // the file's time of change then; guarded by mu
-	last  []byte    // the last line then, without newline; guarded by mu
+	file  fs.FileInfo // of f, when it was opened: which file it is; guarded by mu
+	end   int64       // the size after our own last append, -1 for none; guarded by mu
+	at    time.Time   // the file's time of change then; guarded by mu
+	last  []byte      // the last line then, without newline; guarded by mu
 	write func(f *os.File, b []byte) (int, error)
 }
 
@@ -76,7 +77,7 @@ func (l *Log) open() error {
 	if l.f != nil {
 		l.f.Close()
 	}
-	l.f, l.end, l.last = f, -1, nil
+	l.f, l.file, l.end, l.last = f, info, -1, nil
 	return nil
 }
 
@@ -155,42 +156,38 @@ func (e *End) Last() ([]byte, error) {
 
 // locked calls f under the lock of the file; the caller holds mu.
 func (l *Log) locked(f func(e *End) error) error {
-	if err := l.lock(); err != nil {
+	info, err := l.lock()
+	if err != nil {
 		return err
 	}
 	defer unix.Flock(int(l.f.Fd()), unix.LOCK_UN)
-	e, err := l.look()
+	e, err := l.look(info)
 	if err != nil {
 		return fmt.Errorf("read the end of %s: %w", l.path, err)
 	}
 	return f(e)
 }
 
-// lock takes the lock, on the file that has the name: another process may have moved it away while we waited.
-func (l *Log) lock() error {
+// lock takes the lock, on the file that has the name, and returns what that file is then: another process may have moved it away while we
+// waited.
+func (l *Log) lock() (fs.FileInfo, error) {
 	for range 10 {
 		if err := Flock(l.f, unix.LOCK_EX); err != nil {
-			return fmt.Errorf("lock %s: %w", l.path, err)
+			return nil, fmt.Errorf("lock %s: %w", l.path, err)
 		}
-		named, err := os.Lstat(l.path)
-		ours, oursErr := l.f.Stat()
-		if err == nil && oursErr == nil && os.SameFile(named, ours) {
-			return nil
+		if named, err := os.Lstat(l.path); err == nil && os.SameFile(named, l.file) {
+			return named, nil
 		}
 		unix.Flock(int(l.f.Fd()), unix.LOCK_UN)
 		if err := l.open(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return fmt.Errorf("lock %s: the file is replaced again and again", l.path)
+	return nil, fmt.Errorf("lock %s: the file is replaced again and again", l.path)
 }
 
 // look finds the end of the file. It forgets the last line unless nobody but us has appended since.
-func (l *Log) look() (*End, error) {
-	info, err := l.f.Stat()
-	if err != nil {
-		return nil, err
-	}
+func (l *Log) look(info fs.FileInfo) (*End, error) {
 	e := &End{Size: info.Size(), log: l}
 	if e.Size == l.end && info.ModTime().Equal(l.at) {
 		e.Ours = true

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -137,37 +136,4 @@ func replaceHead(log string, k *Keys, h head) error {
 		return s.err
 	}
 	return durable.Replace(headPath(log), s.note, 0o600)
-}
-
-// writeHead brings the head up to date after an append; the log is locked, and nobody reads the head without the lock. It is
-// overwritten where it lies, in one write to one sector that is there already: that takes no new block, which a full disk might
-// not have, and no transaction of the file system, for which the sync of the next receipt would wait. It is not synced: a power
-// cut that takes it back leaves a head that is behind, and no more.
-func writeHead(log string, raw []byte) error {
-	if done, err := overwriteHead(log, raw); done || err != nil {
-		return err
-	}
-	return durable.Replace(headPath(log), raw, 0o600)
-}
-
-const sectorBytes = 512
-
-// overwriteHead does so if what is there is as long: else, when the count gets one more digit, it is for Replace.
-func overwriteHead(log string, raw []byte) (done bool, err error) {
-	if len(raw) > sectorBytes {
-		return false, nil
-	}
-	f, err := os.OpenFile(headPath(log), os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return false, nil // Replace says what is wrong, if it is
-	}
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(raw)) {
-		return false, f.Close()
-	}
-	_, err = f.WriteAt(raw, 0)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return false, fmt.Errorf("overwrite the head: %w", err)
-	}
-	return true, nil
 }

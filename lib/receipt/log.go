@@ -40,6 +40,7 @@ type Log struct {
 	end   int64       // where the receipt that now names ends in the log, if we appended it; else 0
 	wrote []byte      // the head that we wrote last; nil for none
 	sign  chan signed // the head of our last append, while it is synced; nil if nothing signs it
+	head  headFile    // kept open
 }
 
 // OpenLog opens the log at path, and creates it (0600) if it is missing. There must be keys.
@@ -193,8 +194,9 @@ func (l *Log) rotate(e *durable.End) error {
 // writeHead brings the head up to date, unless another process has gone further.
 func (l *Log) writeHead() error {
 	return l.log.Locked(func(e *durable.End) error {
+		same := l.head.same(l.path)
 		if !e.Ours {
-			raw, err := readHead(l.path)
+			raw, err := l.head.read(l.path)
 			if err != nil {
 				return err
 			}
@@ -202,9 +204,11 @@ func (l *Log) writeHead() error {
 				return nil // if nobody with the key wrote it, who comes next finds that
 			}
 		}
-		mine := l.keys // replaced since the receipt was written, they sign no head any more that is believed
-		if err := l.loadKeys(); err != nil {
-			return err
+		mine := l.keys
+		if !same { // as when keys were replaced since the receipt was written, which then sign no head any more that is believed
+			if err := l.loadKeys(); err != nil {
+				return err
+			}
 		}
 		var s signed
 		if l.sign != nil && l.keys == mine {
@@ -216,7 +220,10 @@ func (l *Log) writeHead() error {
 			return s.err
 		}
 		l.wrote = s.note
-		return writeHead(l.path, s.note)
+		if done, err := l.head.overwrite(s.note); done || err != nil {
+			return err
+		}
+		return durable.Replace(headPath(l.path), s.note, 0o600)
 	})
 }
 
@@ -275,5 +282,5 @@ func (l *Log) Close() error {
 	if f, err := openPart(headPath(l.path)); err == nil {
 		errs = append(errs, f.Sync(), f.Close())
 	}
-	return errors.Join(append(errs, l.log.Close())...)
+	return errors.Join(append(errs, l.head.close(), l.log.Close())...)
 }

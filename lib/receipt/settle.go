@@ -28,7 +28,7 @@ func (l *Log) settle(e *durable.End) error {
 	if err := l.loadKeys(); err != nil {
 		return err
 	}
-	raw, err := readHead(l.path)
+	raw, err := l.head.read(l.path)
 	if err != nil {
 		return err
 	}

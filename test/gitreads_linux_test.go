@@ -6,16 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"clawsh/lib/record"
 )
-
-// namesProgram finds, among all the keys that git knows, those whose values are programs, or addresses by which it starts some.
-var namesProgram = regexp.MustCompile(`(?i)(command|cmd|program|textconv|external|clean|smudge|process|driver|pager|editor|helper|hookspath|fsmonitor|difffilter|browser|askpass|uploadpack|receivepack|vcs|^man\..*path|url)$`)
 
 // hostileRepository makes a repository in which every key that names a program names one that leaves a canary, every file has
 // every kind of driver, and each hook leaves one.
@@ -52,10 +48,10 @@ func hostileRepository(t *testing.T, dir string) {
 	for _, hook := range strings.Fields("post-index-change pre-auto-gc reference-transaction post-checkout fsmonitor-watchman pre-commit post-merge") {
 		write(".git/hooks/"+hook, "#!/bin/sh\n"+canary("hook "+hook)+"\n")
 	}
-	keys := 0
+	keys, kinds := 0, gitKeys(t)
 	for key := range strings.Lines(git("help", "--config")) {
-		key = strings.NewReplacer("<name>", "c", "<driver>", "c", "<tool>", "c", "<cmd>", "log", "<url>", "c", "<remote>", "origin", "*", "c", "<submodule>", "c", "<base>", "ext::"+dir+"/canary.sh url ").Replace(strings.TrimSpace(key))
-		if !namesProgram.MatchString(key) || strings.Contains(key, "<") {
+		kind := kinds[strings.TrimSpace(key)]
+		if key = settled(strings.TrimSpace(key)); kind != "program" || strings.Contains(key, "<") {
 			continue
 		}
 		value := canary(key)

@@ -22,7 +22,7 @@ func interpret(args []string) {
 	}
 	if err == nil {
 		err = tool.InterpretFor(os.Stdin, os.Stderr, func(s tool.Script) tool.Host {
-			starter.Memory, starter.Files = s.Memory, s.Files
+			starter.Memory, starter.Files, starter.Reads = s.Memory, s.Files, s.Reads()
 			return tool.Host{Output: os.Stdout, Ended: starter.Ended, Start: func(cmd *exec.Cmd, alone bool) error {
 				err := starter.Start(cmd, alone)
 				if errors.Is(err, sandbox.ErrAlone) {

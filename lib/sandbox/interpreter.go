@@ -36,6 +36,8 @@ type Starter struct {
 	// Memory and Files are the limits of each program where they are lower than the interpreter's; else 0.
 	Memory int64
 	Files  int
+	// Reads are the directories in which a program that starts no other may read, beside what it needs of the system.
+	Reads []string
 
 	stage string
 	self  string

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -54,7 +53,7 @@ func (s *Starter) Start(cmd *exec.Cmd, alone bool) error {
 		// The signal would come when the thread ends. What is left when the interpreter ends, the sandbox ends.
 		cmd.SysProcAttr.Pdeathsig = 0
 		return onOwnThread(func() error {
-			if err := ownDomain(alone, program, s.self); err != nil {
+			if err := ownDomain(alone, s.Reads, program, s.self); err != nil {
 				return err
 			}
 			return cmd.Start()
@@ -89,8 +88,9 @@ func (s *Starter) Ended() {
 // signalsMended is the erratum without which a thread that is held cannot signal one of the same process that is not.
 const signalsMended = 1 << 1
 
-// ownDomain holds the calling thread, and what it starts, in a Landlock domain below that of the sandbox.
-func ownDomain(alone bool, programs ...string) error {
+// ownDomain holds the calling thread, and what it starts, in a Landlock domain below that of the sandbox. With alone it executes
+// nothing but programs, and reads nothing but what lies below reads, and what programs need of the system.
+func ownDomain(alone bool, reads []string, programs ...string) error {
 	abi, err := ll.LandlockGetABIVersion()
 	if err != nil {
 		abi = 0
@@ -103,7 +103,7 @@ func ownDomain(alone bool, programs ...string) error {
 		return setupError{ErrAlone}
 	}
 	if alone {
-		attr.HandledAccessFS = ll.AccessFSExecute
+		attr.HandledAccessFS = aloneRights
 	}
 	if attr.Scoped == 0 && attr.HandledAccessFS == 0 {
 		return nil
@@ -122,10 +122,8 @@ func ownDomain(alone bool, programs ...string) error {
 		return err
 	}
 	if alone {
-		for _, f := range append(aloneFiles(programs[0]), programs...) {
-			if err := allowBelow(fd, f, ll.AccessFSExecute); err != nil {
-				return err
-			}
+		if err := allowAlone(fd, reads, programs...); err != nil {
+			return err
 		}
 	}
 	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
@@ -134,26 +132,22 @@ func ownDomain(alone bool, programs ...string) error {
 	return nil
 }
 
-// aloneFiles are what may be executed for a program that starts no other: itself, the system's loaders of programs, and git
-// where it keeps itself a second time.
-func aloneFiles(program string) []string {
-	files := []string{program, "/usr/lib/git-core/git", "/usr/libexec/git-core/git"}
-	for _, pattern := range []string{"/lib*/ld-*.so*", "/lib/*/ld-*.so*", "/usr/lib*/ld-*.so*", "/usr/lib/*/ld-*.so*"} {
-		found, _ := filepath.Glob(pattern)
-		files = append(files, found...)
-	}
-	return files
-}
-
 func allowBelow(ruleset int, path string, rights uint64) error {
-	if rights == 0 {
-		return nil
-	}
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil // what is not there needs no right
 	}
 	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return fmt.Errorf("confine a program: %s: %w", path, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		rights &^= ll.AccessFSReadDir
+	}
+	if rights == 0 {
+		return nil
+	}
 	if err := ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: rights}, 0); err != nil {
 		return fmt.Errorf("confine a program: %s: %w", path, err)
 	}

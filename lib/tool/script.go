@@ -45,6 +45,9 @@ type Script struct {
 	Files     int      `json:"files,omitzero"`  // that each program may open, likewise
 }
 
+// Reads are the directories in which the call may read: its workspace, its home, and the read roots.
+func (s Script) Reads() []string { return append([]string{s.Workspace, s.Home}, s.Roots...) }
+
 // Report is how a script ended, as its interpreter saw it.
 type Report struct {
 	Status     int    `json:"status"`              // its exit status

@@ -70,7 +70,7 @@ func (k *keeper) open(c *command.Call, cfg *config.Config) error {
 	if k.store, err = memory.Open(cfg.Memory.Path, memory.Options{Kept: true}); err != nil {
 		return envelope.Errorf(envelope.ExitError, "memory.unavailable", "open the memory: %w", err)
 	}
-	k.mirror = &memory.Mirror{Dir: filepath.Join(cfg.Home, "agents"), Before: k.store.Before}
+	k.mirror = &memory.Mirror{Dir: filepath.Join(cfg.Home, "agents"), Store: k.store}
 	return nil
 }
 

@@ -36,7 +36,7 @@ func remains(t *testing.T, text string, path string, m *Mirror) (found []string)
 // TestDeleteLeavesNoByte fills a memory so that its pages split and merge, and deletes from it while others are open.
 func TestDeleteLeavesNoByte(t *testing.T) {
 	s, v := openTemp(t), newVocabulary()
-	m := &Mirror{Dir: filepath.Join(t.TempDir(), "agents")}
+	m := &Mirror{Dir: filepath.Join(t.TempDir(), "agents"), Store: s}
 	other := openAtPath(t, s.path) // keeps the log in use
 	const conversations = 12
 	marks := map[string][]string{}

@@ -21,17 +21,13 @@ import (
 //	ID/sessions/current.jsonl        relative symbolic link to the conversation written to last
 //	ID/agent.jsonl                   what happened: one line of at most a few hundred bytes for each record
 //
-// Directories are 0700, files 0600; a line is one write. Nothing is synced: the database is the truth, Compare says where
-// they differ, and Rewrite makes a session anew. A final is written to the session only if it says more than the last response, that is, if
-// its stop reason is not final_text.
-//
-// With Before (Store.Before) a session is completed when it is written to: a process that was killed after it stored a record had
-// not mirrored it.
+// Directories are 0700, files 0600; a line is one write. Nothing is synced, and nothing is read but to be compared: the database of
+// Store is the truth. A session that does not end with the line before the one to be written, because a process was killed or for whatever
+// reason, is written anew. A final is written to the session only if it says more than the last response, that is, if its stop reason is
+// not final_text.
 type Mirror struct {
-	Dir    string
-	Before func(e *Entry) (list []Entry, all bool, err error)
-
-	ends map[string]int64 // where each session ended after our own last line
+	Dir   string
+	Store *Store
 }
 
 // MirrorError is a failure to mirror. The record itself may be stored: log it and go on.
@@ -122,32 +118,34 @@ func mirrored(conversation string) bool {
 	return isFileName(conversation) && !strings.EqualFold(conversation, current)
 }
 
+// put writes the session first: of a conversation that is gone, nothing is traced either.
 func (m *Mirror) put(root *os.Root, e *Entry, agent string) error {
 	dir := path.Join(agent, "sessions")
 	if err := root.MkdirAll(dir, 0o700); err != nil {
 		return &MirrorError{path.Join(m.Dir, dir), err}
 	}
+	var failed error
+	file := path.Join(dir, e.ConversationID+".jsonl")
+	if line, ok := e.sessionLine(); ok {
+		err := m.session(root, file, e, line)
+		if errors.Is(err, ErrNotFound) {
+			return &MirrorError{path.Join(m.Dir, file), err}
+		}
+		if err == nil {
+			file = path.Join(dir, current+".jsonl")
+			err = pointTo(root, dir, e.ConversationID+".jsonl")
+		}
+		if err != nil {
+			failed = &MirrorError{path.Join(m.Dir, file), err}
+		}
+	}
 	trace := traceLine{TS: e.TS, Agent: agent, ConversationID: e.ConversationID, TurnID: e.TurnID}
 	trace.Event, trace.Message = describe(e)
-	file := path.Join(agent, "agent.jsonl")
-	untraced := appendLine(root, file, trace)
-	if untraced != nil {
-		untraced = &MirrorError{path.Join(m.Dir, file), untraced}
+	file = path.Join(agent, "agent.jsonl")
+	if err := appendLine(root, file, trace); err != nil && failed == nil { // a session does not go without its line for want of a trace
+		failed = &MirrorError{path.Join(m.Dir, file), err}
 	}
-	line, ok := e.sessionLine() // a session does not go without its line for want of a trace
-	if !ok {
-		return untraced
-	}
-	file = path.Join(dir, e.ConversationID+".jsonl")
-	err := m.appendSession(root, file, e, line)
-	if err == nil {
-		file = path.Join(dir, current+".jsonl")
-		err = pointTo(root, dir, e.ConversationID+".jsonl")
-	}
-	if err != nil {
-		return &MirrorError{path.Join(m.Dir, file), err}
-	}
-	return untraced
+	return failed
 }
 
 // sessionLine is an entry's line in its session. A final that only repeats the answer has none, nor has a summary: what it stands
@@ -170,19 +168,31 @@ func (e *Entry) final() (m finalMeta) {
 	return m
 }
 
+// noFollow opens no link, and waits for nobody.
+const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
+// open opens a file and keeps others from changing it until it is closed.
+func open(root *os.Root, name string, flags int) (*os.File, error) {
+	f, err := root.OpenFile(name, flags|noFollow, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 func appendLine(root *os.Root, name string, v any) error {
 	b, err := record.Encode(v)
 	if err != nil {
 		return err
 	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	f, err := open(root, name, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := lock(f); err != nil {
-		return err
-	}
 	_, err = f.Write(append(b, '\n'))
 	return err
 }
@@ -229,39 +239,10 @@ func empty(root *os.Root, name string) error {
 	if !isMode(root, name, 0) {
 		return root.Remove(name)
 	}
-	f, err := root.OpenFile(name, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := open(root, name, os.O_RDWR)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := lock(f); err != nil {
-		return err
-	}
 	return f.Truncate(0)
-}
-
-// Clear removes what Put wrote for all agents: sessions, and all lines of traces. Other files stay, soul.md among them.
-func (m *Mirror) Clear() error {
-	root, err := os.OpenRoot(m.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return &MirrorError{m.Dir, err}
-	}
-	defer root.Close()
-	sessions, err := fs.Glob(root.FS(), "*/sessions/*.jsonl")
-	errs := []error{err}
-	for _, name := range sessions {
-		errs = append(errs, root.Remove(name))
-	}
-	traces, err := fs.Glob(root.FS(), "*/agent.jsonl")
-	errs = append(errs, err)
-	for _, name := range traces {
-		errs = append(errs, empty(root, name))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return &MirrorError{m.Dir, err}
-	}
-	return nil
 }

@@ -20,9 +20,9 @@ func readFile(t *testing.T, elem ...string) string {
 	return string(b)
 }
 
-// mirror mirrors a record as the store would keep it.
+// mirror stores a record and mirrors it.
 func mirror(m *Mirror, line record.Line, agent string) error {
-	e, _, err := entryOf(line)
+	e, _, err := m.Store.Keep(line, agent, Place{})
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func mirror(m *Mirror, line record.Line, agent string) error {
 }
 
 func TestMirror(t *testing.T) {
-	m := &Mirror{Dir: filepath.Join(t.TempDir(), "agents")}
+	m := &Mirror{Dir: filepath.Join(t.TempDir(), "agents"), Store: openTemp(t)}
 	put := func(kind, id, conv, fields string) {
 		t.Helper()
 		if err := mirror(m, parse(t, kind, id, conv, "turn-1", `"ts":"2026-01-02T03:04:05.678Z",`+fields), "default"); err != nil {
@@ -103,16 +103,16 @@ func TestMirror(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed *MirrorError
-	err = mirror(m, parse(t, "user", "u", "conv-2", "turn-1", `"content":"a"`), "default")
+	err = mirror(m, parse(t, "user", "u3", "conv-2", "turn-1", `"content":"a"`), "default")
 	if !errors.As(err, &failed) || !strings.Contains(readFile(t, home, "sessions", "conv-2.jsonl"), `"content":"a"`) {
 		t.Errorf("without a trace: %v", err)
 	}
 }
 
 func TestMirrorRefusesNames(t *testing.T) {
-	m := &Mirror{Dir: filepath.Join(t.TempDir(), "agents")}
+	m := &Mirror{Dir: filepath.Join(t.TempDir(), "agents"), Store: openTemp(t)}
 	for _, id := range []string{"../x", "a/b", ".", "..", "a.b", "-\n", "current", "Current", "é", strings.Repeat("x", 81), "a b", "a\x00"} {
-		b, _ := record.Encode(record.User{V: 1, Kind: record.KindUser, ID: "u", ConversationID: id, Content: "x"})
+		b, _ := record.Encode(record.User{V: 1, Kind: record.KindUser, ID: record.NewID("u-"), ConversationID: id, Content: "x"})
 		line, err := record.Parse(b)
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func TestMirrorRefusesNames(t *testing.T) {
 		if strings.EqualFold(id, current) {
 			continue
 		}
-		if err := mirror(m, parse(t, "user", "u", "conv-1", "t", `"content":"x"`), id); !errors.Is(err, ErrName) {
+		if err := mirror(m, parse(t, "user", record.NewID("u-"), "conv-1", "t", `"content":"x"`), id); !errors.Is(err, ErrName) {
 			t.Errorf("agent %q: %v", id, err)
 		}
 	}
@@ -141,7 +141,7 @@ func TestMirrorFollowsNoLinks(t *testing.T) {
 		"sessions": "default/sessions", "agent": "default",
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &Mirror{Dir: t.TempDir()}
+			m := &Mirror{Dir: t.TempDir(), Store: openTemp(t)}
 			at := filepath.Join(m.Dir, plant)
 			os.MkdirAll(filepath.Dir(at), 0o700)
 			if err := os.Symlink(outside, at); err != nil {
@@ -156,7 +156,7 @@ func TestMirrorFollowsNoLinks(t *testing.T) {
 			}
 		})
 	}
-	m := &Mirror{Dir: t.TempDir()}
+	m := &Mirror{Dir: t.TempDir(), Store: openTemp(t)}
 	file := filepath.Join(m.Dir, "default/sessions/current.jsonl")
 	os.MkdirAll(filepath.Dir(file), 0o700)
 	os.WriteFile(file, []byte("mine"), 0o600)

@@ -11,135 +11,164 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"clawsh/lib/record"
 )
 
-// maxMirrored bounds what is read of a mirror that somebody else has written to.
-const maxMirrored = 256 << 20
-
 // lagLines is how many lines may be missing at the end of a mirror for that to be no damage: a process that is killed leaves out one.
 const lagLines = 4
 
-// Difference is how a session's mirror differs from the memory: how many lines are missing, how many are there that should
-// not be, how many say something else.
+// Difference is how a session's mirror differs from the memory: from which line on, and how many are missing.
 // Behind tells that nothing but the last lines are missing, as a process leaves it that was killed before it wrote them.
 type Difference struct {
-	Missing, Extra, Different int
-	Behind                    bool
+	From, Missing int
+	Behind        bool
 }
 
 // Any tells whether there is one.
-func (d Difference) Any() bool { return d != Difference{} }
+func (d Difference) Any() bool { return d.From > 0 }
 
 // String says it in words.
 func (d Difference) String() string {
 	if d.Behind {
 		return fmt.Sprintf("its last %d lines are not written yet, as after a crash: the next message in it or --repair-mirror writes them", d.Missing)
 	}
-	return fmt.Sprintf("%d lines are missing, %d are not in the memory, %d are different", d.Missing, d.Extra, d.Different)
+	return fmt.Sprintf("it does not say what the memory says from line %d on", d.From)
 }
 
-// Compare compares the mirrors of a conversation, of whichever agents, with its entries. Lines are told apart by their ids;
-// those that were written without one, by what they say. Their order does not count: several processes may write.
-func (m *Mirror) Compare(conversation string, entries []Entry) (Difference, error) {
-	var d Difference
+// Compare compares the mirror of a conversation with its entries. An agent that left the conversation to another has the beginning.
+func (m *Mirror) Compare(conversation string, entries []Entry) (d Difference, err error) {
 	if !mirrored(conversation) {
 		return d, nil
 	}
-	want, bare := map[string]string{}, map[string]int{}
+	want, err := session(entries)
+	if err != nil {
+		return d, err
+	}
+	same, changed := 0, -1
+	err = m.each(conversation, func(root *os.Root, name string) error {
+		f, err := root.OpenFile(name, os.O_RDONLY|noFollow, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		got, err := io.ReadAll(io.LimitReader(f, int64(len(want))+1))
+		if len(got) <= len(want) {
+			got = got[:bytes.LastIndexByte(got, '\n')+1] // what stands after it is being written, or was
+		}
+		at := common(got, want)
+		if same = max(same, at); at < len(got) {
+			changed = at
+		}
+		return err
+	})
+	if err != nil || changed < 0 && same == len(want) {
+		return d, err
+	}
+	if changed >= 0 {
+		same = changed
+	}
+	d = Difference{From: bytes.Count(want[:same], []byte("\n")) + 1, Missing: bytes.Count(want[same:], []byte("\n"))}
+	d.Behind = changed < 0 && (d.Missing == 1 || same > 0 && d.Missing <= lagLines)
+	return d, nil
+}
+
+// common is how long the beginning is that two texts have in common.
+func common(a, b []byte) (n int) {
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// session is a whole session.
+func session(entries []Entry) (all []byte, err error) {
 	for _, e := range entries {
 		line, ok := e.sessionLine()
 		if !ok {
 			continue
 		}
-		whole, err := record.Encode(line)
+		b, err := record.Encode(line)
 		if err != nil {
-			return d, err
+			return nil, err
 		}
-		want[e.ID] = string(whole)
+		all = append(append(all, b...), '\n')
 	}
-	lines, err := m.lines(conversation)
+	return all, nil
+}
+
+// session writes the line of an entry to its session, if that ends with the line before it; or else the whole session.
+func (m *Mirror) session(root *os.Root, name string, e *Entry, line sessionLine) error {
+	b, err := record.Encode(line)
 	if err != nil {
-		return d, err
-	}
-	for _, l := range lines {
-		var head struct {
-			ID string `json:"id"`
-		}
-		err := record.DecodeOpen(l, &head)
-		expected, known := want[head.ID]
-		switch {
-		case err == nil && head.ID == "":
-			bare[string(l)]++
-		case err != nil || !known:
-			d.Extra++
-		case expected != string(l):
-			d.Different++
-			fallthrough
-		default:
-			delete(want, head.ID) // the next one of this id is one too many
-		}
-	}
-	d.matchBare(want, bare)
-	for _, e := range slices.Backward(entries) {
-		if _, missing := want[e.ID]; missing {
-			delete(want, e.ID)
-		} else if _, ok := e.sessionLine(); ok {
-			break
-		}
-	}
-	most := lagLines
-	if len(lines) == 0 {
-		most = 1
-	}
-	d.Behind = 0 < d.Missing && d.Missing <= most && d.Extra+d.Different+len(want) == 0
-	return d, nil
-}
-
-// matchBare finds the lines without ids that are left.
-func (d *Difference) matchBare(want map[string]string, bare map[string]int) {
-	for id, whole := range want {
-		name, err := record.Encode(id)
-		without := strings.Replace(whole, `"id":`+string(name)+",", "", 1)
-		if err == nil && bare[without] > 0 {
-			bare[without]--
-			delete(want, id)
-			continue
-		}
-		d.Missing++
-	}
-	for _, n := range bare {
-		d.Extra += n
-	}
-}
-
-// lines are those of all mirrors of a conversation.
-func (m *Mirror) lines(conversation string) (lines [][]byte, err error) {
-	err = m.each(conversation, func(root *os.Root, name string) error {
-		b, err := readMirror(root, name)
-		whole := b[:bytes.LastIndexByte(b, '\n')+1] // what stands after it is being written, or was
-		if len(b) == maxMirrored {
-			whole = b
-		}
-		for _, l := range bytes.Split(whole, []byte("\n")) {
-			if len(l) > 0 {
-				lines = append(lines, l)
-			}
-		}
 		return err
-	})
-	return lines, err
-}
-
-func readMirror(root *os.Root, name string) ([]byte, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	}
+	f, err := open(root, name, os.O_RDWR|os.O_APPEND|os.O_CREATE)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxMirrored))
+	before, err := m.Store.lineBefore(e)
+	if err != nil {
+		return err
+	}
+	if endsWith(f, before) {
+		_, err = f.Write(append(b, '\n'))
+		return err
+	}
+	_, entries, err := m.Store.Show(e.ConversationID)
+	if errors.Is(err, ErrNotFound) { // deleted meanwhile
+		return errors.Join(err, root.Remove(name))
+	}
+	if err == nil {
+		b, err = session(entries)
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.Write(b)
+	}
+	return err
+}
+
+// lineBefore is the record whose line stands before that of an entry in its session: one of the same turn, or of the turn before.
+func (s *Store) lineBefore(e *Entry) (id string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = s.query(`WITH this AS (SELECT id FROM entries WHERE record_id = ?1)
+		SELECT record_id, kind, metadata FROM entries WHERE conversation_id = ?2 AND id < (SELECT id FROM this) AND turn_id IN (?3,
+			(SELECT turn_id FROM turn_extents WHERE conversation_id = ?2 AND last_entry < (SELECT id FROM this) ORDER BY last_entry DESC LIMIT 1))
+		ORDER BY id DESC`, func(st *sqlite3.Stmt) error {
+		before := Entry{Kind: record.Kind(st.ColumnText(1)), Metadata: record.Raw(st.ColumnText(2))}
+		if _, ok := before.sessionLine(); !ok {
+			return nil
+		}
+		id = st.ColumnText(0)
+		return errStop
+	}, e.ID, e.ConversationID, e.TurnID)
+	return id, err
+}
+
+// endsWith tells whether a session ends with the line of a record.
+func endsWith(f *os.File, id string) bool {
+	name, err := record.Encode(id)
+	info, err2 := f.Stat()
+	if err != nil || err2 != nil || info.Size() == 0 || id == "" {
+		return false
+	}
+	for most := int64(16 << 10); ; most *= 16 { // most lines are short
+		from := max(info.Size()-most, 0)
+		tail := make([]byte, info.Size()-from)
+		if _, err := f.ReadAt(tail, from); err != nil || tail[len(tail)-1] != '\n' {
+			return false
+		}
+		if at := bytes.LastIndexByte(tail[:len(tail)-1], '\n') + 1; at > 0 || from == 0 {
+			return bytes.HasPrefix(tail[at:], slices.Concat([]byte(`{"id":`), name, []byte(",")))
+		}
+	}
 }
 
 // each calls f for the mirrors of a conversation, which are those of the agents it was written for. Failures are of type
@@ -192,8 +221,12 @@ func (m *Mirror) Rewrite(agent, conversation string, entries []Entry) error {
 	if err := m.names(agent, conversation); err != nil {
 		return err
 	}
+	all, err := session(entries)
+	if err != nil {
+		return err
+	}
 	own := path.Join(agent, "sessions", conversation+".jsonl")
-	err := m.each(conversation, func(root *os.Root, name string) error {
+	err = m.each(conversation, func(root *os.Root, name string) error {
 		if name == own {
 			return nil
 		}
@@ -207,40 +240,25 @@ func (m *Mirror) Rewrite(agent, conversation string, entries []Entry) error {
 		return err
 	}
 	defer root.Close()
-	if err := rewrite(root, own, entries); err != nil {
+	if err := rewrite(root, own, all); err != nil {
 		return &MirrorError{path.Join(m.Dir, own), err}
 	}
 	return nil
 }
 
-func rewrite(root *os.Root, name string, entries []Entry) error {
+func rewrite(root *os.Root, name string, all []byte) error {
 	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return err
 	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	f, err := open(root, name, os.O_WRONLY|os.O_CREATE)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := lock(f); err != nil {
-		return err
-	}
-	var all []byte
-	for _, e := range entries {
-		line, ok := e.sessionLine()
-		if !ok {
-			continue
-		}
-		b, err := record.Encode(line)
-		if err != nil {
-			return err
-		}
-		all = append(append(all, b...), '\n')
-	}
 	if err := f.Truncate(0); err != nil {
 		return err
 	}
-	_, err = f.WriteAt(all, 0)
+	_, err = f.Write(all)
 	return err
 }
 
@@ -248,7 +266,7 @@ func rewrite(root *os.Root, name string, entries []Entry) error {
 func (m *Mirror) Remove(conversations ...string) error {
 	var errs []error
 	for _, id := range conversations {
-		errs = append(errs, m.each(id, func(root *os.Root, name string) error { return root.Remove(name) }))
+		errs = append(errs, m.each(id, (*os.Root).Remove))
 	}
 	errs = append(errs, m.glob("*/agent.jsonl", func(root *os.Root, name string) error { return forget(root, name, conversations) }))
 	return errors.Join(errs...)
@@ -256,14 +274,11 @@ func (m *Mirror) Remove(conversations ...string) error {
 
 // forget takes the lines of conversations out of a trace, in place: other processes hold rights to this very file.
 func forget(root *os.Root, name string, conversations []string) error {
-	f, err := root.OpenFile(name, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := open(root, name, os.O_RDWR)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := lock(f); err != nil {
-		return err
-	}
 	var line struct {
 		ConversationID string `json:"conversation_id"`
 	}
@@ -284,6 +299,11 @@ func forget(root *os.Root, name string, conversations []string) error {
 		return err
 	}
 	return f.Truncate(end)
+}
+
+// Clear removes what Put wrote for all agents: sessions, and all lines of traces. Other files stay, soul.md among them.
+func (m *Mirror) Clear() error {
+	return errors.Join(m.glob("*/sessions/*.jsonl", (*os.Root).Remove), m.glob("*/agent.jsonl", empty))
 }
 
 // Point makes the agent's current.jsonl a link to the mirror of a conversation, if there is one, and removes it otherwise.

@@ -20,7 +20,7 @@ var rows = [][]string{
 	{"command"},
 	{"config", "permit", "terminal", "process", "confine", "conversation", "edit"},
 	{"durable", "result"},
-	{"record", "envelope", "seccomp", "secret", "obeyed"},
+	{"record", "envelope", "seccomp", "secret", "obeyed", "spelling"},
 }
 
 func rowOf(pkg string) int {

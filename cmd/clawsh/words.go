@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"clawsh/lib/command"
 	"clawsh/lib/envelope"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -54,7 +54,7 @@ func nearOne(word string) []string {
 	if meant := full[word]; len(meant) > 0 {
 		return meant
 	}
-	if near := command.Nearest(word, firsts, 1); near != "" && near != word {
+	if near := spelling.Nearest(word, firsts, 1); near != "" && near != word {
 		return []string{near}
 	}
 	return nil
@@ -63,7 +63,7 @@ func nearOne(word string) []string {
 // nearTwo is the command of two words that the first two words are nearly, or "".
 func nearTwo(words []string) string {
 	for _, c := range commands() {
-		if w := strings.Fields(c.Name); len(w) == 2 && command.Nearest(words[0], w[:1], 2) != "" && command.Nearest(words[1], w[1:], 1) != "" {
+		if w := strings.Fields(c.Name); len(w) == 2 && spelling.Nearest(words[0], w[:1], 2) != "" && spelling.Nearest(words[1], w[1:], 1) != "" {
 			return c.Name
 		}
 	}

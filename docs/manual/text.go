@@ -7,7 +7,7 @@ const (
 		"column, and `clawsh config` prints the configuration in force. Paths may start with `~/` or a variable. Secrets never stand in the file:\n" +
 		"`api_key_env` and `headers_env` name environment variables.\n\n" +
 		"## Environment\n\n| variable | |\n|---|---|\n" + environment +
-		"\n## Keys\n\nThe values are those of the file that `clawsh init` writes.\n"
+		"\n## Keys\n\nThe default holds where the file does not name the key; `clawsh init` writes all of them, but `max_tool_rounds = 25`.\n"
 
 	environment = "| `CLAWSH_HOME` | the home directory, `~/.clawsh` by default |\n" +
 		"| `CLAWSH_CONFIG` | the configuration file; `--config` beats it |\n" +

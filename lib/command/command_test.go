@@ -140,12 +140,3 @@ func TestLogLevels(t *testing.T) {
 		t.Errorf("%v: %s", err, b.String())
 	}
 }
-
-func TestNearest(t *testing.T) {
-	known := []string{"receipt", "memory list", "policy"}
-	for word, want := range map[string]string{"recipt": "receipt", "memroy": "memory", "hello": "", "receipt": "receipt", strings.Repeat("x", 1000): ""} {
-		if got := Nearest(word, known, 2); got != want {
-			t.Errorf("%.20s: %q", word, got)
-		}
-	}
-}

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/spf13/pflag"
+
+	"clawsh/lib/spelling"
 )
 
 // Help is the help of the program, as the answer of a command.
@@ -55,5 +57,5 @@ func (p *program) nearFlag(msg string) string {
 	}
 	cmd.Flags().VisitAll(each)
 	cmd.Root().PersistentFlags().VisitAll(each)
-	return Nearest(word, names, 2)
+	return spelling.Nearest(word, names, 2)
 }

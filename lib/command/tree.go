@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"clawsh/lib/envelope"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -128,7 +129,7 @@ func (p *program) child(t *tree, parent *cobra.Command, word, full string) *cobr
 func (p *program) unknownOf(group, word string) error {
 	names := p.subcommands(group)
 	e := envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q of %s", terminal.Escape(word), group)
-	if near := Nearest(word, names, 2); near != "" {
+	if near := spelling.Nearest(word, names, 2); near != "" {
 		return e.WithHint("did you mean %s %s %s?", p.Name, group, near)
 	}
 	return e.WithHint("commands: %s", strings.Join(names, ", "))
@@ -188,7 +189,7 @@ func (p *program) argumentError(c Command, args []string) error {
 	what := "needs " + c.Args
 	if len(args) > 0 && c.Max >= 0 && len(args) > c.Max {
 		what = fmt.Sprintf("takes no argument %q", terminal.Escape(args[c.Max]))
-		if c.Name == "" && (c.Max == 0 || Nearest(args[0], p.names(), 1) != "") {
+		if c.Name == "" && (c.Max == 0 || spelling.Nearest(args[0], p.names(), 1) != "") {
 			return p.unknownCommand(args[0])
 		}
 		if c.Name == "" {
@@ -201,7 +202,7 @@ func (p *program) argumentError(c Command, args []string) error {
 
 func (p *program) unknownCommand(word string) error {
 	e := envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q", terminal.Escape(word))
-	if near := Nearest(word, p.names(), 2); near != "" {
+	if near := spelling.Nearest(word, p.names(), 2); near != "" {
 		return e.WithHint("did you mean %s %s?", p.Name, near)
 	}
 	return e.WithHint("see %s --help", p.Name)
@@ -260,43 +261,6 @@ func (p *program) told(c Command, text string) string {
 func nameOf(cmd *cobra.Command) string {
 	_, rest, _ := strings.Cut(cmd.CommandPath(), " ")
 	return rest
-}
-
-// Nearest returns the word of known that word is most likely a misspelling of, by at most that many letters, or "".
-func Nearest(word string, known []string, letters int) string {
-	best, bestAt := "", letters+1
-	for _, k := range known {
-		for _, candidate := range []string{k, strings.Fields(k)[0]} {
-			if d := distance(word, candidate); d < bestAt && d < len(candidate) {
-				best, bestAt = candidate, d
-			}
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance, for short words.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func usageLine(app string, c Command) string {

@@ -44,34 +44,38 @@ type Config struct {
 
 // Security is what the gate decides by.
 type Security struct {
-	Autonomy          string   `toml:"autonomy"`
+	Autonomy          string   `toml:"autonomy" want:"readonly|supervised|full"`
 	WorkspaceOnly     bool     `toml:"workspace_only"`
 	ForbiddenPaths    []string `toml:"forbidden_paths"`
 	ReadRoots         []string `toml:"read_roots"`
 	ForbiddenCommands []string `toml:"forbidden_commands"`
 	AllowedCommands   []string `toml:"allowed_commands"`
 	AllowedDomains    []string `toml:"allowed_domains"`
-	AuditLog          bool     `toml:"audit_log"`
-	Sandbox           string   `toml:"sandbox"`           // auto, or an engine by its name, or off
-	Harmless          string   `toml:"harmless"`          // ask, or low: commands that only read the workspace run unasked
-	High              string   `toml:"high"`              // deny, or ask: what high risk is at supervised
-	UnaskedURLBytes   int      `toml:"unasked_url_bytes"` // what an http call may say to a server and be of low risk
-	Rules             []Rule   `toml:"rules,omitempty"`
+	AuditLog          bool     `toml:"audit_log" want:"true" why:"no call is allowed without an audit line"`
+	// Sandbox is auto, or an engine by its name, or off.
+	Sandbox string `toml:"sandbox" want:"auto|native|bubblewrap|landlock|container|seatbelt|off"`
+	// Harmless is ask, or low: commands that only read the workspace run unasked.
+	Harmless string `toml:"harmless" want:"ask|low"`
+	// High is what high risk is at supervised.
+	High string `toml:"high" want:"deny|ask"`
+	// UnaskedURLBytes is what an http call may say to a server and be of low risk.
+	UnaskedURLBytes int    `toml:"unasked_url_bytes" want:"0..1000"`
+	Rules           []Rule `toml:"rules,omitempty"`
 }
 
 // Provider is one table of [providers.models].
 type Provider struct {
-	Kind            string   `toml:"kind"`
+	Kind            string   `toml:"kind" want:"mock|openai-compatible|reliable"`
 	Model           string   `toml:"model,omitempty"`
 	BaseURL         string   `toml:"base_url,omitempty"`
 	APIKeyEnv       string   `toml:"api_key_env,omitempty"`
 	Fixture         string   `toml:"fixture,omitempty"`
 	Providers       []string `toml:"providers,omitempty"`
-	TimeoutS        float64  `toml:"timeout_s,omitempty"`
-	IdleTimeoutS    float64  `toml:"idle_timeout_s,omitempty"`
-	MaxRetries      *int     `toml:"max_retries,omitempty"`
-	Temperature     *float64 `toml:"temperature,omitempty"`
-	MaxOutputTokens int      `toml:"max_output_tokens,omitempty"`
+	TimeoutS        float64  `toml:"timeout_s,omitempty" want:"0..86400"`
+	IdleTimeoutS    float64  `toml:"idle_timeout_s,omitempty" want:"0..86400"`
+	MaxRetries      *int     `toml:"max_retries,omitempty" want:"0..20"`
+	Temperature     *float64 `toml:"temperature,omitempty" want:"0..2"`
+	MaxOutputTokens int      `toml:"max_output_tokens,omitempty" want:"0.."`
 	// Headers and Query are sent with each request, and so are the fields of Body. HeadersEnv names the variables that hold the
 	// values of headers that are secret.
 	Headers    map[string]string `toml:"headers,omitempty"`
@@ -93,16 +97,16 @@ type CLI struct {
 
 // Memory says where conversations are kept.
 type Memory struct {
-	Backend string `toml:"backend"`
+	Backend string `toml:"backend" want:"sqlite"`
 	Path    string `toml:"path"`
 }
 
 // Receipts says where receipts are kept.
 type Receipts struct {
-	Enabled bool   `toml:"enabled"`
+	Enabled bool   `toml:"enabled" want:"true" why:"every call leaves a receipt"`
 	Path    string `toml:"path"`
 	// RotateBytes is the size at which the log becomes a part of its own; 0 is never.
-	RotateBytes int64 `toml:"rotate_bytes"`
+	RotateBytes int64 `toml:"rotate_bytes" want:"0|65536..1099511627776"`
 }
 
 // Agent is an identity beside its soul.md.
@@ -114,24 +118,24 @@ type Agent struct {
 
 // Limits bound a turn and its tools.
 type Limits struct {
-	MaxToolRounds    int     `toml:"max_tool_rounds"`
-	MaxResponseBytes int     `toml:"max_response_bytes"`
-	MaxOutputBytes   int     `toml:"max_output_bytes"`
-	MaxFileBytes     int     `toml:"max_file_bytes"`
-	ContextMessages  int     `toml:"context_messages"`
-	MaxTokens        int     `toml:"max_tokens"` // of a turn; 0: no bound
-	MaxCost          float64 `toml:"max_cost"`   // of a turn, in Usage.Currency; 0: no bound
-	ToolTimeoutS     float64 `toml:"tool_timeout_s"`
-	ShellTimeoutS    float64 `toml:"shell_timeout_s"`     // of a command that asks for no other
-	ShellTimeoutMaxS float64 `toml:"shell_timeout_max_s"` // that a command may ask for
-	HTTPTimeoutS     float64 `toml:"http_timeout_s"`
-	TurnTimeoutS     float64 `toml:"turn_timeout_s"`
-	ApprovalTimeoutS float64 `toml:"approval_timeout_s"`
+	MaxToolRounds    int     `toml:"max_tool_rounds" want:"0..1000"`
+	MaxResponseBytes int     `toml:"max_response_bytes" want:"1024..6291456"`
+	MaxOutputBytes   int     `toml:"max_output_bytes" want:"256..1048576"`
+	MaxFileBytes     int     `toml:"max_file_bytes" want:"256..67108864"`
+	ContextMessages  int     `toml:"context_messages" want:"1..10000"`
+	MaxTokens        int     `toml:"max_tokens" want:"0..2147483647"` // of a turn; 0: no bound
+	MaxCost          float64 `toml:"max_cost" want:"0..2147483647"`   // of a turn, in Usage.Currency; 0: no bound
+	ToolTimeoutS     float64 `toml:"tool_timeout_s" want:"0.01..86400"`
+	ShellTimeoutS    float64 `toml:"shell_timeout_s" want:"0.01..86400"`     // of a command that asks for no other
+	ShellTimeoutMaxS float64 `toml:"shell_timeout_max_s" want:"0.01..86400"` // that a command may ask for
+	HTTPTimeoutS     float64 `toml:"http_timeout_s" want:"0.01..86400"`
+	TurnTimeoutS     float64 `toml:"turn_timeout_s" want:"0..86400"`
+	ApprovalTimeoutS float64 `toml:"approval_timeout_s" want:"0.01..86400"`
 }
 
 // file is the configuration as TOML has it.
 type file struct {
-	Workspace       string           `toml:"workspace"`
+	Workspace       string           `toml:"workspace" want:"fixed|here"`
 	WorkspaceDir    string           `toml:"workspace_dir"`
 	DefaultProvider string           `toml:"default_provider"`
 	DefaultModel    string           `toml:"default_model"`

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"math"
 	"path/filepath"
 
 	"clawsh/lib/envelope"
@@ -10,24 +9,10 @@ import (
 
 // Context bounds what a model is sent of a conversation, in tokens as package conversation estimates them.
 type Context struct {
-	MaxTokens       int `toml:"max_tokens"`        // 0: no bound
-	CompactAtTokens int `toml:"compact_at_tokens"` // 0: never
+	MaxTokens       int `toml:"max_tokens" want:"0..100000000"`        // 0: no bound
+	CompactAtTokens int `toml:"compact_at_tokens" want:"0..100000000"` // 0: never
 	// ProjectFile is the name of a file in the workspace's root that is offered to the model as data; "" is none.
 	ProjectFile string `toml:"project_file"`
-}
-
-const contextKeys = "max_tokens compact_at_tokens project_file"
-
-// maxTokens is more than any model reads.
-const maxTokens = 100_000_000
-
-func (v *validator) context(c *Context) {
-	v.projectFile(c.ProjectFile)
-	for key, n := range map[string]int{"max_tokens": c.MaxTokens, "compact_at_tokens": c.CompactAtTokens} {
-		if n < 0 || n > maxTokens {
-			v.problem("context."+key, "%d: want 0 to %d", n, maxTokens)
-		}
-	}
 }
 
 func (v *validator) projectFile(name string) {
@@ -46,15 +31,6 @@ func (c *Config) Forbids(name string) bool {
 		}
 	}
 	return false
-}
-
-func (v *validator) spending(l *Limits) {
-	if l.MaxTokens < 0 || l.MaxTokens > math.MaxInt32 {
-		v.problem("limits.max_tokens", "%d: want 0 to %d", l.MaxTokens, math.MaxInt32)
-	}
-	if !(l.MaxCost >= 0 && l.MaxCost <= math.MaxInt32) { // neither is NaN
-		v.problem("limits.max_cost", "%g: want 0 or more", l.MaxCost)
-	}
 }
 
 // Model is the provider and the model that answer an agent, where a turn names none or one: what is named, else the agent's,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,25 +135,30 @@ func (l *lineCount) at(offset int) position {
 	return position{l.line + 1, offset - l.head + 1}
 }
 
-// keys finds the place of every key, and syntax errors. Keys are compared by their exact case, which the decoder does not.
+// keys finds the place of every key, those that are defined twice, and syntax errors. Keys are compared by their exact case, which
+// the decoder does not do. Elements of lists of tables are numbered: security.rules[2].name.
 func keys(data []byte, problems *Problems) map[string]position {
-	at := map[string]position{}
+	k := keeper{lines: &lineCount{data: data}, at: map[string]position{}, dotted: map[string]bool{}, problems: problems}
 	var p unstable.Parser
 	p.Reset(data)
-	table, lines := "", &lineCount{data: data}
+	table, length := "", map[string]int{}
 	for p.NextExpression() {
 		e := p.Expression()
-		name, pos := keyOf(lines, e.Key())
+		name, pos := keyOf(k.lines, e.Key())
 		switch e.Kind {
-		case unstable.Table, unstable.ArrayTable:
-			table = name
-			if _, seen := at[name]; !seen {
-				at[name] = pos
+		case unstable.Table:
+			table = numbered(name, length)
+			k.keep(table, pos)
+		case unstable.ArrayTable:
+			maps.DeleteFunc(length, func(list string, _ int) bool { return strings.HasPrefix(list, name+".") })
+			length[name]++
+			table = numbered(name, length)
+			if length[name] == 1 {
+				k.keep(above(table), pos)
 			}
+			k.keep(table, pos)
 		case unstable.KeyValue:
-			full := strings.TrimPrefix(table+"."+name, ".")
-			at[full] = pos
-			inline(lines, e.Value(), full, at)
+			k.pair(table, name, pos, e.Value())
 		}
 	}
 	if err := p.Error(); err != nil {
@@ -164,20 +170,58 @@ func keys(data []byte, problems *Problems) map[string]position {
 		}
 		problems.List = append(problems.List, Problem{Line: line, Column: column, Message: "syntax: " + syntaxMessage(err)})
 	}
-	return at
+	return k.at
 }
 
-// inline notes the keys of an inline table.
-func inline(lines *lineCount, v *unstable.Node, prefix string, at map[string]position) {
-	if v.Kind != unstable.InlineTable {
+// numbered is a table's name with the number of the last element of each list in it.
+func numbered(name string, length map[string]int) string {
+	key, list := "", ""
+	for part := range parts(name) {
+		key, list = join(key, part), join(list, part)
+		if n := length[list]; n > 0 {
+			key = element(key, n-1)
+		}
+	}
+	return key
+}
+
+// keeper notes where keys are, and which tables are made by dotted keys.
+type keeper struct {
+	lines    *lineCount
+	at       map[string]position
+	dotted   map[string]bool
+	problems *Problems
+}
+
+func (k *keeper) keep(key string, pos position) {
+	if _, seen := k.at[key]; seen || k.dotted[key] {
+		k.problems.List = append(k.problems.List, Problem{Line: pos.line, Column: pos.column, Key: spelt(key), Message: "is defined twice"})
 		return
 	}
-	for it := v.Children(); it.Next(); {
-		kv := it.Node()
-		if kv.Kind == unstable.KeyValue {
-			name, pos := keyOf(lines, kv.Key())
-			at[prefix+"."+name] = pos
-			inline(lines, kv.Value(), prefix+"."+name, at)
+	k.at[key] = pos
+}
+
+func (k *keeper) pair(table, name string, pos position, value *unstable.Node) {
+	key := join(table, name)
+	k.keep(key, pos)
+	for within := above(name); within != ""; within = above(within) {
+		k.dotted[join(table, within)] = true
+	}
+	k.value(value, key)
+}
+
+// value notes the keys of an inline table, and those of a list of them.
+func (k *keeper) value(v *unstable.Node, key string) {
+	if v.Kind != unstable.InlineTable && v.Kind != unstable.Array {
+		return
+	}
+	n := 0
+	for it := v.Children(); it.Next(); n++ {
+		if child := it.Node(); child.Kind == unstable.KeyValue {
+			name, pos := keyOf(k.lines, child.Key())
+			k.pair(key, name, pos, child.Value())
+		} else {
+			k.value(child, element(key, n))
 		}
 	}
 }
@@ -252,7 +296,7 @@ func decodeOnce(data []byte, f *file, problems *Problems) (key string, unknown [
 	case errors.As(err, &single):
 		line, column := single.Position()
 		key = strings.Join(single.Key(), ".")
-		problems.List = append(problems.List, Problem{Line: line, Column: column, Key: key, Message: typeMessage(single)})
+		problems.List = append(problems.List, Problem{Line: line, Column: column, Key: key, Message: typeMessage(key)})
 		return key, nil, true
 	case err != nil:
 		problems.List = append(problems.List, Problem{Line: 1, Column: 1, Message: "it cannot be read as TOML"})
@@ -279,20 +323,18 @@ func blank(data []byte, key string) ([]byte, bool) {
 	return out, true
 }
 
-// typeMessage says that a value has the wrong type, without the decoder's Go types and without the value.
-func typeMessage(err *toml.DecodeError) string {
-	text := err.Error()
-	if _, into, ok := strings.Cut(text, "type "); ok {
-		text = "into " + into
+// typeMessage says what a value has to be, without the decoder's Go types and without the value.
+func typeMessage(key string) string {
+	f, ok := find(key)
+	if !ok {
+		return "has a value of the wrong type"
 	}
-	for _, w := range [][2]string{{"[]", "want a list"}, {"map", "want a table"}, {"struct", "want a table"}, {"bool", "want true or false"},
-		{"int", "want a whole number"}, {"float", "want a number"}, {"string", "want a text in quotes"}, {"config.", "want a table"}} {
-		if _, after, ok := strings.Cut(text, "into"); ok && strings.Contains(after, w[0]) {
-			return w[1]
-		}
+	switch what := kind(f.Type); what {
+	case "true or false":
+		return "want " + what
+	case "text":
+		return "want a text in quotes"
+	default:
+		return "want a " + what
 	}
-	if strings.Contains(text, "already") || strings.Contains(text, "duplicate") || strings.Contains(text, "redefin") {
-		return "is defined twice"
-	}
-	return "has a value of the wrong type"
 }

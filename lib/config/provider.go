@@ -8,13 +8,10 @@ import (
 	"clawsh/lib/secret"
 )
 
-// openTables are the tables of a provider whose names are those of its server.
-var openTables = []string{"headers", "headers_env", "query", "body"}
-
 // provider checks what is special to the tables of a provider that its server is sent.
 func (v *validator) provider(key string, p Provider) {
 	for name, value := range p.Headers {
-		at := key + ".headers." + name
+		at := key + ".headers." + quoteDots(name)
 		switch {
 		case !isHeader(name):
 			v.problem(at, "%s: want the name of a header that is not clawsh's own", quote("", name))
@@ -25,7 +22,7 @@ func (v *validator) provider(key string, p Provider) {
 		}
 	}
 	for name, variable := range p.HeadersEnv {
-		at := key + ".headers_env." + name
+		at := key + ".headers_env." + quoteDots(name)
 		switch {
 		case !isHeader(name):
 			v.problem(at, "%s: want the name of a header that is not clawsh's own", quote("", name))
@@ -35,11 +32,11 @@ func (v *validator) provider(key string, p Provider) {
 	}
 	for name, value := range p.Query {
 		if secretParameter(name) || holdsSecret(value) {
-			v.problem(key+".query."+name, "(not shown): a secret stays in the environment: use api_key_env or headers_env")
+			v.problem(key+".query."+quoteDots(name), "(not shown): a secret stays in the environment: use api_key_env or headers_env")
 		}
 	}
 	for name, value := range p.Body {
-		v.body(key+".body."+name, name, value)
+		v.body(key+".body."+quoteDots(name), name, value)
 	}
 }
 

@@ -2,7 +2,7 @@ package config
 
 import (
 	"fmt"
-	"math"
+	"reflect"
 	"strings"
 )
 
@@ -17,14 +17,9 @@ type Usage struct {
 type Price struct {
 	Model            string  `toml:"model"`
 	Provider         string  `toml:"provider,omitempty"`
-	InputPerMillion  float64 `toml:"input_per_million"`
-	OutputPerMillion float64 `toml:"output_per_million"`
+	InputPerMillion  float64 `toml:"input_per_million" want:"0..2147483647"`
+	OutputPerMillion float64 `toml:"output_per_million" want:"0..2147483647"`
 }
-
-const (
-	usageKeys = "currency prices"
-	priceKeys = "model provider input_per_million output_per_million"
-)
 
 // Cost is what so many tokens of a model cost, in Usage.Currency; known is false if the configuration has no price for it.
 func (c *Config) Cost(provider, model string, inputTokens, outputTokens int64) (cost float64, known bool) {
@@ -51,17 +46,13 @@ func (v *validator) usage(u *Usage, c *Config) {
 		v.problem("usage.currency", "%s: want a short name, such as USD", quote("", u.Currency))
 	}
 	for i, p := range u.Prices {
-		which := fmt.Sprintf("price %d", i+1)
+		key := element("usage.prices", i)
+		v.values(key, fmt.Sprintf("price %d: ", i+1), reflect.ValueOf(p))
 		if p.Model == "" {
-			v.problem("usage.prices.model", "%s has no model: want its name, or * for all", which)
+			v.problem(key+".model", "price %d has no model: want its name, or * for all", i+1)
 		}
 		if _, ok := c.Providers[p.Provider]; p.Provider != "" && !ok {
-			v.problem("usage.prices.provider", "%s: %s: there is no such provider", which, quote("", p.Provider))
-		}
-		for key, n := range map[string]float64{"input_per_million": p.InputPerMillion, "output_per_million": p.OutputPerMillion} {
-			if !(n >= 0 && n <= math.MaxInt32) { // neither is NaN
-				v.problem("usage.prices."+key, "%s: %g: want 0 or more", which, n)
-			}
+			v.problem(key+".provider", "price %d: %s: there is no such provider", i+1, quote("", p.Provider))
 		}
 	}
 }

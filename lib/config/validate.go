@@ -1,11 +1,15 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+
+	"clawsh/lib/spelling"
 )
 
 // validator turns a decoded file into a Config, noting every problem with its place.
@@ -17,47 +21,59 @@ type validator struct {
 
 func (v *validator) problem(key, format string, args ...any) {
 	pos, ok := v.at[key]
-	for k := key; !ok && strings.Contains(k, "."); {
-		k = k[:strings.LastIndex(k, ".")]
-		pos, ok = v.at[k]
+	for k := key; !ok && k != ""; pos, ok = v.at[k] {
+		k = above(k)
 	}
 	if !ok {
 		pos = position{1, 1}
 	}
-	v.problems.List = append(v.problems.List, Problem{Line: pos.line, Column: pos.column, Key: key, Message: fmt.Sprintf(format, args...)})
+	problem := Problem{Line: pos.line, Column: pos.column, Key: spelt(key), Message: fmt.Sprintf(format, args...)}
+	v.problems.List = append(v.problems.List, problem)
 }
 
-// enum checks that a value is one of a few, and names them if it is not.
-func (v *validator) enum(key, value string, allowed ...string) {
-	if !slices.Contains(allowed, value) {
-		last := len(allowed) - 1
-		want := allowed[last]
-		if last > 0 {
-			want = strings.Join(allowed[:last], ", ") + " or " + want
-		}
-		v.problem(key, "%s: want %s", quote("", value), want)
+// above is the table that a key is in, "" if it is in none: of an element of a list that is the list.
+func above(key string) string {
+	if i := strings.LastIndexByte(key, '['); i > 0 && strings.HasSuffix(key, "]") {
+		return key[:i]
 	}
+	table := ""
+	for part := range parts(key) {
+		if len(table)+len(part)+1 < len(key) {
+			table = join(table, part)
+		}
+	}
+	return table
+}
+
+// spelt is a key as people write it.
+func spelt(key string) string {
+	var names []string
+	for part := range parts(key) {
+		name, _, _ := strings.Cut(part, "[")
+		if plain := strings.ReplaceAll(name, `"."`, "."); plain != name {
+			name = `"` + plain + `"`
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ".")
 }
 
 func (v *validator) check(f *file, c *Config) {
-	v.unknownKeys(f)
+	v.unknownKeys()
 	c.Sandbox = f.Sandbox
 	c.Security, c.Providers, c.Channels, c.Memory, c.Receipts = f.Security, f.Providers.Models, f.Channels, f.Memory, f.Receipts
 	c.Agents, c.Limits, c.Usage, c.Context = f.Agents, f.Limits, f.Usage, f.Context
 	c.DefaultProvider, c.DefaultModel, c.DefaultAgent = f.DefaultProvider, f.DefaultModel, f.DefaultAgent
+	v.values("", "", reflect.ValueOf(f).Elem())
 	v.places(f, c)
 	v.security(&c.Security)
 	v.sandbox(&c.Sandbox, c.Security.Sandbox, c)
 	v.rules(c.Security.Rules)
 	v.providers(c)
 	v.agents(c)
-	v.limits(&c.Limits)
-	if n := c.Receipts.RotateBytes; n != 0 && (n < 64<<10 || n > 1<<40) {
-		v.problem("receipts.rotate_bytes", "%d: want 65536 or more, or 0 for never", n)
-	}
-	v.spending(&c.Limits)
+	v.shellTimeout(&c.Limits)
 	v.usage(&c.Usage, c)
-	v.context(&c.Context)
+	v.projectFile(c.Context.ProjectFile)
 	for _, t := range c.Channels.CLI.ToolsAllow {
 		if !slices.Contains(toolNames, t) {
 			v.problem("channels.cli.tools_allow", "%s: want names among %s", quote("", t), strings.Join(toolNames, ", "))
@@ -65,63 +81,21 @@ func (v *validator) check(f *file, c *Config) {
 	}
 }
 
-// schema are the keys there are, with * for a name of the user's choice: those of each table, and before them, below "", the tables and
-// the keys outside of them.
-func schema() map[string]string {
-	return map[string]string{
-		"":                   "workspace workspace_dir default_provider default_model default_agent security security.rules sandbox limits usage usage.prices context channels channels.cli memory receipts agents agents.* providers providers.models providers.models.*",
-		"security":           "autonomy workspace_only forbidden_paths read_roots forbidden_commands allowed_commands allowed_domains audit_log sandbox harmless high unasked_url_bytes",
-		"sandbox":            sandboxKeys,
-		"security.rules":     ruleKeys,
-		"usage":              usageKeys,
-		"usage.prices":       priceKeys,
-		"context":            contextKeys,
-		"limits":             "max_tool_rounds max_response_bytes max_output_bytes max_file_bytes context_messages max_tokens max_cost tool_timeout_s shell_timeout_s shell_timeout_max_s http_timeout_s turn_timeout_s approval_timeout_s",
-		"channels.cli":       "enabled tools_allow",
-		"memory":             "backend path",
-		"receipts":           "enabled path rotate_bytes",
-		"agents.*":           "soul model provider",
-		"providers.models.*": "kind model base_url api_key_env fixture providers timeout_s idle_timeout_s max_retries temperature max_output_tokens headers headers_env query body",
-	}
-}
-
-// known tells whether a key is in the schema, given what general makes of it.
-func known(tables map[string]string, key string) bool {
-	if word(tables[""], key) {
-		return true
-	}
-	i := strings.LastIndexByte(key, '.')
-	return i > 0 && word(tables[key[:i]], key[i+1:])
-}
-
-// word tells whether a name is among names with blanks between them.
-func word(names, name string) bool {
-	for w := range strings.FieldsSeq(names) {
-		if w == name {
-			return true
-		}
-	}
-	return false
-}
-
 // unknownKeys refuses keys that are not in the schema, exactly as written, and suggests the nearest one that is.
-func (v *validator) unknownKeys(f *file) {
-	tables := schema()
+func (v *validator) unknownKeys() {
 	for key := range v.at {
-		if known(tables, general(key)) {
+		if _, known := find(key); known {
 			continue
 		}
-		parent, name := "", key
-		if i := strings.LastIndex(key, "."); i >= 0 {
-			parent, name = key[:i], key[i+1:]
-		}
-		if parent != "" && !known(tables, general(parent)) && v.has(parent) {
+		table := above(key)
+		if _, known := find(table); table != "" && !known && v.has(table) {
 			continue // the table itself is reported
 		}
+		name := strings.ToLower(strings.TrimPrefix(key[len(table):], "."))
 		msg := "is not a known key"
-		if strings.EqualFold(name, "api_key") {
+		if name == "api_key" {
 			msg = "is not a known key: keys come from the environment, name the variable with api_key_env"
-		} else if near := nearest(name, siblings(parent)); near != "" {
+		} else if near := nearest(name, siblings(table)); near != "" {
 			msg += fmt.Sprintf(": did you mean %s?", near)
 		}
 		v.problem(key, "%s", msg)
@@ -130,71 +104,8 @@ func (v *validator) unknownKeys(f *file) {
 
 func (v *validator) has(key string) bool { _, ok := v.at[key]; return ok }
 
-// general replaces the user's own names in a key by *.
-func general(key string) string {
-	for _, prefix := range []string{"providers.models.", "agents."} {
-		if rest, ok := strings.CutPrefix(key, prefix); ok {
-			_, tail, found := strings.Cut(rest, ".")
-			if table, _, below := strings.Cut(tail, "."); below && slices.Contains(openTables, table) {
-				tail = table
-			}
-			if found {
-				return prefix + "*." + tail
-			}
-			return prefix + "*"
-		}
-	}
-	return key
-}
-
-// siblings are the known names in a table.
-func siblings(parent string) []string {
-	var names []string
-	prefix := general(parent)
-	if parent != "" {
-		prefix += "."
-	}
-	tables := schema()
-	for k := range strings.FieldsSeq(tables[""]) {
-		if rest, ok := strings.CutPrefix(k, prefix); ok && !strings.Contains(rest, ".") && rest != "*" {
-			names = append(names, rest)
-		}
-	}
-	if parent != "" {
-		names = append(names, strings.Fields(tables[general(parent)])...)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// nearest is the known name that shares the most of its letters' pairs with the word, if that is most of them.
-func nearest(word string, known []string) string {
-	best, score := "", 0.5
-	for _, k := range known {
-		if s := similarity(strings.ToLower(word), k); s > score {
-			best, score = k, s
-		}
-	}
-	return best
-}
-
-// similarity is the Dice coefficient of two words' letter pairs.
-func similarity(a, b string) float64 {
-	if len(a) < 2 || len(b) < 2 {
-		return 0
-	}
-	pairs := map[string]int{}
-	for i := range len(a) - 1 {
-		pairs[a[i:i+2]]++
-	}
-	shared := 0
-	for i := range len(b) - 1 {
-		if pairs[b[i:i+2]] > 0 {
-			pairs[b[i:i+2]]--
-			shared++
-		}
-	}
-	return 2 * float64(shared) / float64(len(a)+len(b)-2)
+func nearest(name string, known []string) string {
+	return cmp.Or(spelling.Nearest(name, known, 2), spelling.Longer(name, known))
 }
 
 // path expands a path, or notes why it cannot.
@@ -217,7 +128,6 @@ func (v *validator) workspaceDir(value string) string {
 }
 
 func (v *validator) places(f *file, c *Config) {
-	v.enum("workspace", f.Workspace, modeFixed, modeHere)
 	c.WorkspaceDir = v.workspaceDir(f.WorkspaceDir)
 	c.Memory.Path = v.path("memory.path", f.Memory.Path)
 	c.Receipts.Path = v.path("receipts.path", f.Receipts.Path)
@@ -249,16 +159,7 @@ func inside(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(os.PathSeparator))+string(os.PathSeparator))
 }
 
-// maxUnaskedURLBytes is more than addresses of pages have, and less than a file.
-const maxUnaskedURLBytes = 1000
-
 func (v *validator) security(s *Security) {
-	v.enum("security.autonomy", s.Autonomy, "readonly", "supervised", "full")
-	v.enum("security.harmless", s.Harmless, "ask", "low")
-	v.enum("security.high", s.High, "deny", "ask")
-	if s.UnaskedURLBytes < 0 || s.UnaskedURLBytes > maxUnaskedURLBytes {
-		v.problem("security.unasked_url_bytes", "%d: want 0 to %d", s.UnaskedURLBytes, maxUnaskedURLBytes)
-	}
 	for _, name := range s.ForbiddenCommands {
 		if !isCommand(name) {
 			v.problem("security.forbidden_commands", "%s: want a program's plain name, without directory or arguments", quote("", name))
@@ -275,39 +176,19 @@ func (v *validator) security(s *Security) {
 			v.problem("security.allowed_domains", `%s: want a host name in lower case, or "*.example.com": no scheme, port or path`, quote("", d))
 		}
 	}
-	if !s.AuditLog {
-		v.problem("security.audit_log", "false: no call is allowed without an audit line; remove this key")
-	}
 }
 
 func (v *validator) providers(c *Config) {
-	v.enum("memory.backend", c.Memory.Backend, "sqlite")
-	if !c.Receipts.Enabled {
-		v.problem("receipts.enabled", "false: every call leaves a receipt; remove this key")
-	}
 	if _, ok := c.Providers[c.DefaultProvider]; !ok {
 		v.problem("default_provider", "%s: there is no [providers.models.%s]", quote("", c.DefaultProvider), "…")
 	}
 	for name, p := range c.Providers {
-		key := "providers.models." + name
+		key := "providers.models." + quoteDots(name)
 		if !isName(name) {
 			v.problem(key, "want a name of lower-case letters, digits, _, - and .")
 		}
-		v.enum(key+".kind", p.Kind, "mock", "openai-compatible", "reliable")
 		if p.APIKeyEnv != "" && !isVariable(p.APIKeyEnv) {
 			v.problem(key+".api_key_env", "(not shown): want the name of an environment variable, not the key itself")
-		}
-		if p.TimeoutS < 0 || p.IdleTimeoutS < 0 || p.TimeoutS > 86400 || p.IdleTimeoutS > 86400 {
-			v.problem(key+".timeout_s", "want seconds, 0 to 86400")
-		}
-		if p.MaxRetries != nil && (*p.MaxRetries < 0 || *p.MaxRetries > 20) {
-			v.problem(key+".max_retries", "%d: want 0 to 20", *p.MaxRetries)
-		}
-		if p.Temperature != nil && (*p.Temperature < 0 || *p.Temperature > 2) {
-			v.problem(key+".temperature", "%g: want 0 to 2", *p.Temperature)
-		}
-		if p.MaxOutputTokens < 0 {
-			v.problem(key+".max_output_tokens", "%d: want 0 or more", p.MaxOutputTokens)
 		}
 		v.provider(key, p)
 		v.kind(key, name, p, c)
@@ -344,7 +225,7 @@ func (v *validator) agents(c *Config) {
 		v.problem("default_agent", "%s: want lower-case letters, digits, _ and -", quote("", c.DefaultAgent))
 	}
 	for id, a := range c.Agents {
-		key := "agents." + id
+		key := "agents." + quoteDots(id)
 		if !isAgent(id) {
 			v.problem(key, "want lower-case letters, digits, _ and -")
 		}
@@ -358,31 +239,13 @@ func (v *validator) agents(c *Config) {
 	}
 }
 
-func (v *validator) limits(l *Limits) {
-	if l.ShellTimeoutMaxS < l.ShellTimeoutS {
-		if v.has("limits.shell_timeout_max_s") {
-			v.problem("limits.shell_timeout_max_s", "%g: it is less than shell_timeout_s, %g", l.ShellTimeoutMaxS, l.ShellTimeoutS)
-		}
-		l.ShellTimeoutMaxS = l.ShellTimeoutS
+// shellTimeout keeps the longest time of a command from being less than the usual one.
+func (v *validator) shellTimeout(l *Limits) {
+	if l.ShellTimeoutMaxS >= l.ShellTimeoutS {
+		return
 	}
-	for _, n := range []struct {
-		key       string
-		value     int
-		low, high int
-	}{{"max_tool_rounds", l.MaxToolRounds, 0, 1000}, {"max_response_bytes", l.MaxResponseBytes, 1024, 6 << 20}, {"max_output_bytes", l.MaxOutputBytes, 256, 1 << 20},
-		{"max_file_bytes", l.MaxFileBytes, 256, 64 << 20}, {"context_messages", l.ContextMessages, 1, 10000}} {
-		if n.value < n.low || n.value > n.high {
-			v.problem("limits."+n.key, "%d: want %d to %d", n.value, n.low, n.high)
-		}
+	if v.has("limits.shell_timeout_max_s") {
+		v.problem("limits.shell_timeout_max_s", "%g: it is less than shell_timeout_s, %g", l.ShellTimeoutMaxS, l.ShellTimeoutS)
 	}
-	for _, n := range []struct {
-		key   string
-		value float64
-		low   float64
-	}{{"tool_timeout_s", l.ToolTimeoutS, 0.01}, {"shell_timeout_s", l.ShellTimeoutS, 0.01}, {"shell_timeout_max_s", l.ShellTimeoutMaxS, 0.01}, {"http_timeout_s", l.HTTPTimeoutS, 0.01},
-		{"turn_timeout_s", l.TurnTimeoutS, 0}, {"approval_timeout_s", l.ApprovalTimeoutS, 0.01}} {
-		if !(n.value >= n.low && n.value <= 86400) {
-			v.problem("limits."+n.key, "%g: want seconds, %g to 86400", n.value, n.low)
-		}
-	}
+	l.ShellTimeoutMaxS = l.ShellTimeoutS
 }

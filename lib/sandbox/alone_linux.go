@@ -27,10 +27,10 @@ func aloneExecutes(program string) []string {
 	return files
 }
 
-// allowAlone gives a rule set what a program that starts no other needs: to execute programs, the first of which is itself, and to
-// read them, the system's libraries and what the call may read.
-func allowAlone(ruleset int, reads []string, programs ...string) error {
-	for _, f := range append(aloneExecutes(programs[0]), programs...) {
+// allowAlone gives a rule set what a program that starts no other needs: to execute itself, and to read the system's libraries and
+// what the call may read.
+func allowAlone(ruleset int, reads []string, program string) error {
+	for _, f := range aloneExecutes(program) {
 		if err := allowBelow(ruleset, f, ll.AccessFSExecute|ll.AccessFSReadFile); err != nil {
 			return err
 		}

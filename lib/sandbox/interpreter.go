@@ -1,7 +1,5 @@
 package sandbox
 
-import "os/exec"
-
 // Words by which claw-exec starts itself as the interpreter of a script, in a sandbox that is set up: the order comes on
 // standard input, what it has to say goes to standard error.
 const (
@@ -9,7 +7,6 @@ const (
 	StageShell  = "--stage=shell"  // in a process namespace of its own
 	StageShared = "--stage=shared" // in one that it shares
 	StageBare   = "--stage=bare"   // without a sandbox
-	StageLimit  = "--stage=limit"  // sets limits, and becomes a program
 )
 
 // What an interpreter has, where the limits of its programs are lower, and what it may have beside them.
@@ -40,16 +37,6 @@ type Starter struct {
 	Reads []string
 
 	stage string
-	self  string
 	data  *softLimit
-}
-
-// limited puts our own program before one whose limits are lower than the interpreter's: it sets them, and becomes that.
-func (s *Starter) limited(cmd *exec.Cmd) *exec.Cmd {
-	if s.Memory == 0 && s.Files == 0 {
-		return cmd
-	}
-	cmd.Args = append([]string{s.self, confineWord, StageLimit, number(s.Memory), number(int64(s.Files)), cmd.Path}, cmd.Args...)
-	cmd.Path = s.self
-	return cmd
+	plain func() (ruleset int, err error) // of a program that may start others
 }

@@ -3,12 +3,9 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 
@@ -18,14 +15,9 @@ import (
 	"clawsh/lib/process"
 )
 
-func number(n int64) string { return strconv.FormatInt(n, 10) }
-
 // EnterInterpreter tells whether this process was started as the interpreter of a script. Then nobody can look into it from
 // here on, and it is bounded. It belongs at the very start of claw-exec's main.
 func EnterInterpreter(args []string) (*Starter, error) {
-	if len(args) > 3 && args[1] == confineWord && args[2] == StageLimit {
-		limitAndBecome(args[3:])
-	}
 	if len(args) != 3 || args[1] != confineWord || !slices.Contains([]string{StageShell, StageShared, StageBare}, args[2]) {
 		return nil, nil
 	}
@@ -34,7 +26,7 @@ func EnterInterpreter(args []string) (*Starter, error) {
 	}
 	debug.SetMaxStack(InterpreterMemory / 4)
 	debug.SetMemoryLimit(InterpreterMemory * 3 / 4)
-	s := &Starter{stage: args[2], self: args[0], data: &softLimit{}}
+	s := &Starter{stage: args[2], data: &softLimit{}, plain: sync.OnceValues(func() (int, error) { return newDomain(nil, "") })}
 	if err := s.data.open(); err != nil {
 		return nil, err
 	}
@@ -44,38 +36,37 @@ func EnterInterpreter(args []string) (*Starter, error) {
 // Start starts a program of the script, with alone one that may start no other. In a sandbox it is held in a Landlock domain of
 // its own: it neither signals nor looks into the interpreter, or what else the script runs.
 func (s *Starter) Start(cmd *exec.Cmd, alone bool) error {
-	program := cmd.Path
-	s.limited(cmd)
-	return s.data.lift(func() error {
-		if s.stage == StageBare {
-			return process.Launch(cmd)
+	if s.stage == StageBare {
+		return s.data.lift(func() error { return process.Launch(cmd) })
+	}
+	// What is left when the interpreter ends, the sandbox ends: no signal has to come then.
+	if !alone {
+		ruleset, err := s.plain()
+		if err != nil {
+			return err
 		}
-		// The signal would come when the thread ends. What is left when the interpreter ends, the sandbox ends.
-		cmd.SysProcAttr.Pdeathsig = 0
-		return onOwnThread(func() error {
-			if err := ownDomain(alone, s.Reads, program, s.self); err != nil {
-				return err
-			}
-			return cmd.Start()
-		})
-	})
+		return spawn(cmd, ruleset, s.limits())
+	}
+	ruleset, err := newDomain(s.Reads, cmd.Path)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(ruleset)
+	return spawn(cmd, ruleset, s.limits())
 }
 
-// onOwnThread runs f on a thread that ends with it, and with what f gave up. That is never the main thread: it does not end, and the
-// kernel judges a signal to the process by the domain that the main thread is in.
-func onOwnThread(f func() error) error {
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		if unix.Gettid() == os.Getpid() {
-			err := onOwnThread(f) // nothing else runs on this thread until it returns
-			runtime.UnlockOSThread()
-			done <- err
-			return
-		}
-		done <- f()
-	}()
-	return <-done
+// limits are what a program has where the interpreter has something else.
+func (s *Starter) limits() []limit {
+	data := s.data.hard
+	if s.Memory > 0 {
+		data.Max = min(data.Max, uint64(s.Memory))
+		data.Cur = data.Max
+	}
+	l := []limit{{unix.RLIMIT_DATA, data}}
+	if s.Files > 0 {
+		l = append(l, limit{unix.RLIMIT_NOFILE, syscall.Rlimit{Cur: uint64(s.Files), Max: uint64(s.Files)}})
+	}
+	return l
 }
 
 // Ended ends what programs have left, where no process is in sight that is not the script's.
@@ -85,28 +76,29 @@ func (s *Starter) Ended() {
 	}
 }
 
-// signalsMended is the erratum without which a thread that is held cannot signal one of the same process that is not.
-const signalsMended = 1 << 1
+// noDomain is the ruleset of a kernel that has none.
+const noDomain = -1
 
-// ownDomain holds the calling thread, and what it starts, in a Landlock domain below that of the sandbox. With alone it executes
-// nothing but programs, and reads nothing but what lies below reads, and what programs need of the system.
-func ownDomain(alone bool, reads []string, programs ...string) error {
+// newDomain makes the ruleset of a Landlock domain below that of the sandbox, in which nothing but a program runs, and what that
+// starts. Where alone is named it executes nothing but that, and reads nothing but what lies below reads, and what programs need of
+// the system.
+func newDomain(reads []string, alone string) (ruleset int, err error) {
 	abi, err := ll.LandlockGetABIVersion()
 	if err != nil {
 		abi = 0
 	}
 	attr := ll.RulesetAttr{}
-	if errata, err := ll.LandlockGetErrata(); abi >= 6 && err == nil && errata&signalsMended != 0 {
+	if abi >= 6 {
 		attr.Scoped = ll.ScopeSignal
 	}
-	if alone && abi < 1 {
-		return setupError{ErrAlone}
+	if alone != "" && abi < 1 {
+		return noDomain, setupError{ErrAlone}
 	}
-	if alone {
+	if alone != "" {
 		attr.HandledAccessFS = aloneRights
 	}
 	if attr.Scoped == 0 && attr.HandledAccessFS == 0 {
-		return nil
+		return noDomain, nil
 	}
 	// A layer takes the right to move files between directories unless it says otherwise.
 	const moves = ll.AccessFSRefer
@@ -115,21 +107,17 @@ func ownDomain(alone bool, reads []string, programs ...string) error {
 	}
 	fd, err := ll.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
-		return fmt.Errorf("confine a program: %w", err)
+		return noDomain, fmt.Errorf("confine a program: %w", err)
 	}
-	defer syscall.Close(fd)
-	if err := allowBelow(fd, "/", moves&attr.HandledAccessFS); err != nil {
-		return err
+	err = allowBelow(fd, "/", moves&attr.HandledAccessFS)
+	if err == nil && alone != "" {
+		err = allowAlone(fd, reads, alone)
 	}
-	if alone {
-		if err := allowAlone(fd, reads, programs...); err != nil {
-			return err
-		}
+	if err != nil {
+		unix.Close(fd)
+		return noDomain, err
 	}
-	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
-		return fmt.Errorf("confine a program: %w", err)
-	}
-	return nil
+	return fd, nil
 }
 
 func allowBelow(ruleset int, path string, rights uint64) error {
@@ -154,7 +142,8 @@ func allowBelow(ruleset int, path string, rights uint64) error {
 	return nil
 }
 
-// softLimit bounds the data of the interpreter, and is lifted while it starts a program, which inherits what there is then.
+// softLimit bounds the data of the interpreter. Without a sandbox it is lifted while a program is started, which inherits what there
+// is then.
 type softLimit struct {
 	mu       sync.Mutex
 	starting int
@@ -192,31 +181,4 @@ func (l *softLimit) lift(start func() error) error {
 		return errors.Join(err, l.set(min(l.hard.Max, InterpreterMemory)))
 	}
 	return err
-}
-
-// limitAndBecome sets the limits of a program and becomes it: MEMORY FILES PATH ARGV…
-func limitAndBecome(args []string) {
-	err := errors.New("too few words")
-	if len(args) > 3 {
-		err = errors.Join(lower(unix.RLIMIT_DATA, args[0]), lower(unix.RLIMIT_NOFILE, args[1]))
-	}
-	if err == nil {
-		err = syscall.Exec(args[2], args[3:], os.Environ())
-		err = fmt.Errorf("%s: %w", args[2], err)
-	}
-	fmt.Fprintln(os.Stderr, err)
-	syscall.Exit(126)
-}
-
-func lower(resource int, limit string) error {
-	n, err := strconv.ParseUint(limit, 10, 63)
-	if err != nil || n == 0 {
-		return err
-	}
-	var have syscall.Rlimit
-	if err := syscall.Getrlimit(resource, &have); err != nil {
-		return err
-	}
-	n = min(n, have.Max)
-	return syscall.Setrlimit(resource, &syscall.Rlimit{Cur: n, Max: n})
 }

@@ -5,13 +5,10 @@ package sandbox
 import (
 	"os/exec"
 	"slices"
-	"strconv"
 	"syscall"
 
 	"clawsh/lib/process"
 )
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // softLimit is for Linux.
 type softLimit struct{}
@@ -27,7 +24,7 @@ func EnterInterpreter(args []string) (*Starter, error) {
 		return nil, err
 	}
 	have.Cur = min(have.Max, InterpreterMemory)
-	return &Starter{stage: args[2], self: args[0]}, syscall.Setrlimit(data, &have)
+	return &Starter{stage: args[2]}, syscall.Setrlimit(data, &have)
 }
 
 // Start starts a program of the script.

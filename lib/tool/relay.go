@@ -44,12 +44,12 @@ type relay struct {
 type relays []*relay
 
 // file is what a program writes to instead of w: a file as it is, else a pipe, one for each w.
-func (rs *relays) file(w io.Writer) (io.Writer, error) {
+func (rs *relays) file(w io.Writer) (*os.File, error) {
 	if s, ok := w.(stream); ok {
 		w = s.w
 	}
-	if _, ok := w.(*sink); !ok {
-		return w, nil
+	if f, ok := w.(*os.File); ok {
+		return f, nil
 	}
 	for _, r := range *rs {
 		if r.to == w {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -200,6 +201,9 @@ func TestForkBombIsBounded(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	eachEngine(t, func(b *box) {
 		b.limits.MemoryBytes = 128 << 20
+		if need.Race { // the start of the sandbox is within the bound, too
+			b.limits.MemoryBytes = 512 << 20
+		}
 		hog := "x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done"
 		if out, exit := b.sh(b.t.Context(), hog); exit.Code == 0 {
 			b.t.Errorf("one process: %+v %s", exit, out)
@@ -207,7 +211,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		ctx, cancel := context.WithTimeout(b.t.Context(), 20*time.Second)
 		defer cancel()
 		// Each of them within the limit of one process, all together not.
-		_, exit := b.sh(ctx, "for i in 1 2 3 4 5 6; do (x=$(head -c 40000000 /dev/zero | tr '\\0' a); sleep 10) & done; wait")
+		_, exit := b.sh(ctx, fmt.Sprintf("for i in 1 2 3 4 5 6; do (x=$(head -c %d /dev/zero | tr '\\0' a); sleep 10) & done; wait",
+			b.limits.MemoryBytes*3/10))
 		if !strings.Contains(exit.Killed, "memory") {
 			b.t.Errorf("six processes: %+v", exit)
 		}

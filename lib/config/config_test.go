@@ -113,9 +113,13 @@ func TestDefaultsAndTemplateAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	fromTemplate.found, fromTemplate.stamps = false, stamps{}
-	if fromTemplate.Limits.MaxToolRounds != 25 || fromNothing.Limits.MaxToolRounds != 5 { // the one that differs
+	if fromTemplate.Limits.MaxToolRounds != 25 || fromNothing.Limits.MaxToolRounds != 5 { // one of the two that differ
 		t.Errorf("max_tool_rounds %d in the template, %d without", fromTemplate.Limits.MaxToolRounds, fromNothing.Limits.MaxToolRounds)
 	}
+	if fromTemplate.Limits.ShellTimeoutS != 60 || fromNothing.Limits.ShellTimeoutS != 15 {
+		t.Errorf("shell_timeout_s %g in the template, %g without", fromTemplate.Limits.ShellTimeoutS, fromNothing.Limits.ShellTimeoutS)
+	}
+	fromTemplate.Limits.ShellTimeoutS = fromNothing.Limits.ShellTimeoutS
 	fromTemplate.Limits.MaxToolRounds = fromNothing.Limits.MaxToolRounds
 	if !reflect.DeepEqual(fromTemplate, fromNothing) {
 		t.Errorf("template %+v\nnothing %+v", fromTemplate, fromNothing)

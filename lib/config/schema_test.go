@@ -36,7 +36,7 @@ func TestKeys(t *testing.T) {
 	}
 	for _, want := range []Key{
 		{"security.autonomy", "text", `"supervised"`, "readonly, supervised or full", "", "", "readonly: only looks; supervised: asks before it changes anything; full: never asks"},
-		{"limits.shell_timeout_s", "number", "15.0", "0.01 to 86400", "", "seconds", "of a command that asks for no other time"},
+		{"limits.shell_timeout_s", "number", "15.0", "0.01 to 86400", "", "seconds", "of a command that asks for no other time; 15 without this key"},
 		{"providers.models.*.max_retries", "whole number", "", "0 to 20", "2", "", "2 if unset; on 429, 5xx and network errors"},
 		{"receipts.rotate_bytes", "whole number", "67108864", "65536 to 1099511627776, or 0 for never", "", "bytes", "then the log continues in a new file; 0: never"},
 		{"usage.prices.model", "text", "", "", `"local-model"`, "", "a trailing * matches any suffix"},

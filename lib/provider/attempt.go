@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
-	"time"
 
 	"clawsh/lib/record"
 )
@@ -26,20 +25,6 @@ const (
 // errTooLarge is the end of an answer that is longer than allowed.
 var errTooLarge = errors.New("the answer is longer than limits.max_response_bytes")
 
-// silence is the cause by which a connection is ended on which nothing comes.
-type silence struct {
-	after time.Duration
-	begun bool
-}
-
-// Error implements error.
-func (s silence) Error() string {
-	if s.begun {
-		return fmt.Sprintf("nothing came for %s in the middle of the answer", s.after)
-	}
-	return fmt.Sprintf("no answer within %s", s.after)
-}
-
 // attempt is one try of one request.
 type attempt struct {
 	*chat
@@ -50,12 +35,12 @@ type attempt struct {
 	streamed bool // a part of the answer was passed on
 }
 
-// run sends the request and reads the answer. A timer ends the connection when nothing comes for too long.
+// run sends the request and reads the answer. A watch ends the connection when nothing comes for too long.
 func (a *attempt) run(caller context.Context, body []byte) (*record.Response, error) {
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
-	late := time.AfterFunc(a.timeout, func() { cancel(silence{a.timeout, false}) })
-	defer late.Stop()
+	w := newWatch(cancel, a.timeout, a.barren)
+	defer w.stop()
 	r, err := a.request(ctx, http.MethodPost, "/chat/completions", accepted, body)
 	if err != nil {
 		return nil, a.transport(ctx, err)
@@ -68,18 +53,19 @@ func (a *attempt) run(caller context.Context, body []byte) (*record.Response, er
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return nil, a.status(res)
 	}
-	src := &source{r: res.Body, left: int64(a.maxBytes) * streamFactor, alive: func() { late.Reset(a.timeout) }}
+	src := &source{r: res.Body, left: int64(a.maxBytes) * streamFactor, came: w.came}
 	in := bufio.NewReader(src)
 	first, err := begin(in)
 	if err != nil && err != io.EOF {
 		return nil, a.transport(ctx, err)
 	}
-	if !late.Stop() {
+	p := streaming
+	if first == '{' || first == '[' || first == '<' {
+		p = growing
+	}
+	if !w.begin(p, a.idle) {
 		return nil, a.transport(ctx, context.Cause(ctx))
 	}
-	idle := time.AfterFunc(a.idle, func() { cancel(silence{a.idle, true}) })
-	defer idle.Stop()
-	src.alive = func() { idle.Reset(a.idle) }
 	switch first {
 	case '{', '[': // whatever was asked for, and whatever the header says
 		return a.whole(ctx, in)
@@ -90,7 +76,7 @@ func (a *attempt) run(caller context.Context, body []byte) (*record.Response, er
 			return nil, a.malformed("the answer is empty")
 		}
 	}
-	return a.stream(caller, ctx, in)
+	return a.stream(caller, ctx, in, w)
 }
 
 // begin skips a byte order mark and white space, and returns the first byte that means something, 0 at the end.
@@ -115,16 +101,16 @@ func begin(in *bufio.Reader) (byte, error) {
 
 // source reads up to a limit and fails behind it, instead of pretending that the answer ends there.
 type source struct {
-	r     io.Reader
-	left  int64
-	alive func() // called when something came
+	r    io.Reader
+	left int64
+	came func([]byte) // gets what came
 }
 
 // Read implements io.Reader.
 func (s *source) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
-	if n > 0 && s.alive != nil {
-		s.alive()
+	if n > 0 && s.came != nil {
+		s.came(p[:n])
 	}
 	if s.left -= int64(n); s.left < 0 {
 		return 0, errTooLarge

@@ -26,6 +26,7 @@ type chat struct {
 	*endpoint
 	model             string
 	timeout, idle     time.Duration
+	barren            time.Duration // the longest time in which nothing of an answer comes, but signs of life
 	retries, maxBytes int
 	temperature       *float64
 	maxTokens         int
@@ -44,6 +45,7 @@ func newChat(cfg *config.Config, name string, p config.Provider, o Options) (Pro
 	c := &chat{endpoint: e, model: p.Model, timeout: seconds(p.TimeoutS, defaultTimeout), retries: defaultRetries, maxBytes: maxBytes(cfg),
 		temperature: p.Temperature, maxTokens: p.MaxOutputTokens, log: o.Log, keys: keys{o.Secrets}, wait: o.wait}
 	c.idle = seconds(p.IdleTimeoutS, c.timeout)
+	c.barren = max(barrenFactor*max(c.timeout, c.idle), barrenLeast)
 	if p.MaxRetries != nil {
 		c.retries = *p.MaxRetries
 	}

@@ -75,7 +75,9 @@ func FuzzStream(f *testing.F) {
 		a := quiet()
 		var passed strings.Builder
 		a.onDelta = func(s string) error { passed.WriteString(s); return nil }
-		resp, err := a.stream(t.Context(), t.Context(), strings.NewReader(string(b)))
+		w := newWatch(func(error) {}, time.Hour, time.Hour)
+		defer w.stop()
+		resp, err := a.stream(t.Context(), t.Context(), strings.NewReader(string(b)), w)
 		if err != nil {
 			if strings.Contains(fmt.Sprintf("%v %+v", err, err), testKey) {
 				t.Fatalf("the key: %v", err)

@@ -51,7 +51,7 @@ func (c *chat) models(caller context.Context) ([]Model, error) {
 	a := &attempt{chat: c, creds: creds, keys: creds.keys(c.keys, c.endpoint)}
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
-	defer time.AfterFunc(c.timeout, func() { cancel(silence{c.timeout, false}) }).Stop()
+	defer time.AfterFunc(c.timeout, func() { cancel(silence{after: c.timeout}) }).Stop()
 	r, err := a.request(ctx, http.MethodGet, "/models", "application/json", nil)
 	if err != nil {
 		return nil, a.transport(ctx, err)

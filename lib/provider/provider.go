@@ -9,7 +9,9 @@
 // placeholders and stay.
 //
 // The wire. Every answer is asked for as a stream; a server that answers whole is understood all the same. timeout_s bounds
-// silence: until the answer begins and, unless idle_timeout_s says otherwise, between two pieces of it. An answer may have
+// silence: until the answer begins and, unless idle_timeout_s says otherwise, between two pieces of it. Comments, empty lines and
+// blanks before an answer are signs of life and no silence, but a server that sends nothing else for 20 times as long, and for ten
+// minutes, is given up. Of a whole answer each byte counts. An answer may have
 // limits.max_response_bytes; behind that the error is too_large, never a shortened answer.
 //
 // What goes back. The message of an answer is kept as it came (record.Original), with what only its server knows of it, and goes

@@ -13,8 +13,8 @@ import (
 var errDone = errors.New("done")
 
 // stream reads a streamed answer and passes its text on as it comes. An answer is whole once it has a finish_reason, even if
-// the connection breaks behind it.
-func (a *attempt) stream(caller, ctx context.Context, in io.Reader) (*record.Response, error) {
+// the connection breaks after it, or is only kept alive.
+func (a *attempt) stream(caller, ctx context.Context, in io.Reader, w *watch) (*record.Response, error) {
 	b := a.builder()
 	kept := payload{}
 	err := events(in, a.maxBytes, func(event string, data []byte) error {
@@ -24,8 +24,15 @@ func (a *attempt) stream(caller, ctx context.Context, in io.Reader) (*record.Res
 		if event == "error" {
 			return a.told(data)
 		}
+		if len(bytes.TrimSpace(data)) > 0 {
+			w.part()
+		}
 		kept.add(data)
-		return a.chunk(b, data)
+		err := a.chunk(b, data)
+		if b.finish != "" {
+			w.phase = complete
+		}
+		return err
 	})
 	var own *Error
 	switch {

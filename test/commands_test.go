@@ -155,8 +155,9 @@ type step struct {
 	Headers map[string]string `json:"headers,omitzero"`
 	Body    string            `json:"body"`
 	DelayMS int               `json:"delay_ms"`
-	Echo    bool              `json:"echo"` // answers with the request's headers
-	Open    bool              `json:"open"` // after the body, until the client goes
+	Echo    bool              `json:"echo"`   // answers with the request's headers
+	Open    bool              `json:"open"`   // after the body, until the client goes
+	Append  string            `json:"append"` // a line for the configuration, which is broken before the answer
 }
 
 // serve: serve NAME FILE — starts an HTTP server on loopback that gives the answers in FILE, a JSON object a line, one
@@ -187,11 +188,22 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 			fmt.Fprintf(f, "%s %s %v\n", r.Method, r.URL, r.Header)
 			f.Close()
 		}
+		if s.Append != "" {
+			extend(filepath.Join(ts.Getenv("CLAWSH_HOME"), "config.toml"), s.Append)
+		}
 		mu.Unlock()
 		answer(w, r, s)
 	}))
 	ts.Defer(srv.Close)
 	ts.Setenv(args[0], srv.URL)
+}
+
+// extend adds a line to a file.
+func extend(file, line string) {
+	if f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
+		fmt.Fprintln(f, line)
+		f.Close()
+	}
 }
 
 func answer(w http.ResponseWriter, r *http.Request, s step) {

@@ -140,7 +140,7 @@ func (o *options) around(c *command.Call, cfg *config.Config, r *runner) (*loop.
 		return nil, nil, err
 	}
 	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr).At(terminal.Session())
-	lo.Starter, lo.Emit = siblings, r.emit
+	lo.Starter, lo.Emit, lo.Check = siblings, r.emit, r.check
 	lo.Facts = facts(cfg, lo.MaxToolRounds, !o.noTools && lo.MaxToolRounds > 0)
 	if !o.noProject {
 		lo.Project = func() (loop.Project, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"clawsh/lib/command"
 	"clawsh/lib/envelope"
@@ -19,7 +20,7 @@ func recoverCalls(ctx context.Context, c *command.Call) (wait func()) {
 	go func() {
 		defer close(done)
 		err := writeInterrupted(ctx, c)
-		if err != nil && ctx.Err() == nil && envelope.From(err).Code != "cancelled" {
+		if err != nil && ctx.Err() == nil && !toldElsewhere(envelope.From(err).Code) {
 			var lost missingReceipt
 			if errors.As(err, &lost) {
 				c.Log.Warn(lost.Error())
@@ -29,6 +30,11 @@ func recoverCalls(ctx context.Context, c *command.Call) (wait func()) {
 		}
 	}()
 	return func() { <-done }
+}
+
+// toldElsewhere tells whether a turn says the same: that it was cancelled, or that the configuration was broken meanwhile.
+func toldElsewhere(code string) bool {
+	return code == "cancelled" || strings.HasPrefix(code, "config.")
 }
 
 // writeInterrupted asks which calls have no receipt and, if there are any, the memory whether it has their results: claw-receipt, which

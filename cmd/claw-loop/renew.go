@@ -39,6 +39,17 @@ func (r *runner) renew(ctx context.Context) error {
 	return nil
 }
 
+// check tells why no tool may run any more in the turn that is running: what was edited cannot be read.
+func (r *runner) check() error {
+	if file, rules := r.config.Changed(); !file && !rules {
+		return nil
+	}
+	if _, err := r.call.Reload(); err != nil {
+		return again(err)
+	}
+	return nil
+}
+
 // again says what to do once the configuration is mended.
 func again(err error) error {
 	e := *envelope.From(err)

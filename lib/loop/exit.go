@@ -45,7 +45,7 @@ func ExitCode(f record.Final) int {
 	case record.StopProviderError:
 		return envelope.ProviderExit(f.ErrorCode)
 	case record.StopStageError:
-		if strings.HasPrefix(f.ErrorCode, "config.") {
+		if strings.HasPrefix(f.ErrorCode, "config.") || f.ErrorCode == "home.insecure" {
 			return envelope.ExitConfig
 		}
 	}

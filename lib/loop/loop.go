@@ -70,6 +70,8 @@ type Options struct {
 	Ephemeral bool
 	// Shown waits until people have seen a tool call, before a question about it is asked; without it nobody sees it before.
 	Shown func(ctx context.Context, callID string) error
+	// Check tells why no tool may run any more: the configuration has changed in the turn, and cannot be read.
+	Check func() error
 	// Budget bounds what is sent of the conversation.
 	Budget conversation.Budget
 	// CompactAt is the size in estimated tokens from which on old turns are summarised before a turn; zero means never.
@@ -114,6 +116,9 @@ func New(o Options) *Loop {
 func (l *Loop) defaults() {
 	if l.Event == nil {
 		l.Event = func(string, ...any) {}
+	}
+	if l.Check == nil {
+		l.Check = func() error { return nil }
 	}
 	if l.Warn == nil {
 		l.Warn = func(string, ...any) {}

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,20 @@ import (
 
 	"clawsh/lib/record"
 )
+
+// round runs calls under a configuration that can be read, before and after: half of a policy is none. Where it cannot, each stage
+// would say so that starts or decides; it is said here, once.
+func (t *turn) round(ctx context.Context, calls []record.Line) error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	err := t.runTools(ctx, calls)
+	var died *StageError
+	if err == nil || errors.As(err, &died) {
+		err = cmp.Or(t.Check(), err)
+	}
+	return err
+}
 
 // runTools sends the calls to the chain, as the bytes that claw-llm wrote, and collects one result for each.
 func (t *turn) runTools(ctx context.Context, calls []record.Line) error {

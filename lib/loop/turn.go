@@ -134,7 +134,7 @@ func (t *turn) run(ctx context.Context, user record.User) error {
 			return nil
 		}
 		t.final.Rounds++
-		if err := t.runTools(ctx, calls); err != nil {
+		if err := t.round(ctx, calls); err != nil {
 			return err
 		}
 	}

@@ -244,7 +244,9 @@ func unpermitted(call record.ToolCall, err error) outcome {
 // permitted runs the tool of a call that bears a good permit, unless something else has come between.
 func (e *executor) permitted(ctx context.Context, call record.ToolCall, with policy.Permitted) outcome {
 	if stopped, why := config.Estop(e.config.Home); stopped {
-		return denied("denied: emergency stop: %s", why)
+		o := denied("denied: emergency stop: %s", why)
+		o.Meta.CancelledReason = errEstop.Error()
+		return o
 	}
 	if ctx.Err() != nil {
 		return failed("cancelled before it started: %v", context.Cause(ctx))

@@ -28,6 +28,31 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
+// Whoever denied a call, the rule names it: the gate, claw-exec, or the emergency stop at any moment.
+func TestDenialNamesWhatDenied(t *testing.T) {
+	yes := &record.Verdict{Decision: record.Allow, Rule: "command.harmless", Reason: "reads", Approval: "granted"}
+	no := &record.Verdict{Decision: record.Deny, Rule: "path.outside", Reason: "outside", Approval: "unavailable"}
+	early := &record.Verdict{Decision: record.Deny, Rule: "estop", Reason: "emergency stop: on"}
+	for _, c := range []struct {
+		status, halted string
+		verdict        *record.Verdict
+		rule, reason   string
+	}{
+		{record.StatusAllowed, "", yes, "", ""}, {record.StatusFailed, "", yes, "", ""}, {record.StatusFailed, "interrupted", yes, "", ""},
+		{record.StatusFailed, stopped, yes, "estop", "the emergency stop ended it while it ran"},
+		{record.StatusAllowed, stopped, yes, "estop", "the emergency stop ended it while it ran"},
+		{record.StatusDenied, "", no, "path.outside", "outside"}, {record.StatusDenied, "", early, "estop", "emergency stop: on"},
+		{record.StatusDenied, "", yes, "exec.refused", "error"}, {record.StatusDenied, stopped, yes, "estop", "error"},
+		{record.StatusDenied, stopped, no, "path.outside", "outside"}, {record.StatusDenied, "", nil, "", "error"},
+	} {
+		r := record.ToolResult{Status: c.status, Error: "error", Verdict: c.verdict, Metadata: record.ResultMeta{CancelledReason: c.halted}}
+		d, ok := denial(r)
+		if want := c.reason != ""; ok != want || ok && (d.Rule != c.rule || d.Reason != c.reason || c.verdict != nil && d.Approval != c.verdict.Approval) {
+			t.Errorf("%+v: %+v, %v", c, d, ok)
+		}
+	}
+}
+
 // turns makes turns of about so many tokens each.
 func turns(tokens ...int) []conversation.Turn {
 	var out []conversation.Turn

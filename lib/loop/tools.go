@@ -144,23 +144,31 @@ func (t *turn) note(r record.ToolResult) {
 	if r.Metadata.Sandbox == record.SandboxUnavailable && t.final.Unconfined == "" {
 		t.final.Unconfined = r.Error
 	}
-	if r.Status != record.StatusDenied && r.Metadata.CancelledReason == stopped {
-		d := record.Denial{ID: r.ID, Tool: r.Tool, Rule: "estop", Reason: "the emergency stop ended it while it ran"}
-		if r.Verdict != nil {
-			d.Approval = r.Verdict.Approval
-		}
+	if d, ok := denial(r); ok {
 		t.final.Denials = append(t.final.Denials, d)
 	}
-	if r.Status == record.StatusDenied {
-		d := record.Denial{ID: r.ID, Tool: r.Tool, Reason: r.Error}
-		if v := r.Verdict; v != nil {
-			d.Rule, d.Reason, d.Approval = v.Rule, v.Reason, v.Approval
-			if v.Decision == record.Allow {
-				d.Rule, d.Reason = "exec.refused", r.Error // the gate said yes, claw-exec did not
-			}
-		}
-		t.final.Denials = append(t.final.Denials, d)
+}
+
+// denial says what denied a call, or ended it: the emergency stop does both, and before the call began it speaks through claw-exec.
+func denial(r record.ToolResult) (d record.Denial, ok bool) {
+	d = record.Denial{ID: r.ID, Tool: r.Tool, Reason: r.Error}
+	if r.Verdict != nil {
+		d.Approval = r.Verdict.Approval
 	}
+	halted := r.Metadata.CancelledReason == stopped
+	switch {
+	case halted && r.Status != record.StatusDenied:
+		d.Rule, d.Reason = "estop", "the emergency stop ended it while it ran"
+	case r.Status != record.StatusDenied:
+		return d, false
+	case r.Verdict != nil && r.Verdict.Decision != record.Allow:
+		d.Rule, d.Reason = r.Verdict.Rule, r.Verdict.Reason
+	case halted:
+		d.Rule = "estop"
+	case r.Verdict != nil:
+		d.Rule = "exec.refused" // the gate said yes, claw-exec did not
+	}
+	return d, true
 }
 
 // collect takes what a cancelled chain still reports.

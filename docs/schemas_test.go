@@ -46,6 +46,15 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestKindsHaveSchemas: each kind of the table has one.
+func TestKindsHaveSchemas(t *testing.T) {
+	for _, kind := range record.KindsWith(0) {
+		if _, err := FS.ReadFile("schemas/" + string(kind) + ".json"); err != nil || record.VersionOf(kind) < 1 {
+			t.Errorf("%s of version %d: %v", kind, record.VersionOf(kind), err)
+		}
+	}
+}
+
 func compile(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	b, err := FS.ReadFile("schemas/" + name + ".json")

@@ -47,8 +47,10 @@ old decision beside it (was). Other records of a log are left out when there is 
 			if !summary {
 				return c.Collect(func(c *command.Call) (command.Result, error) { return stage.Filter(ctx, c, s) })
 			}
-			for _, kind := range []record.Kind{record.KindUser, record.KindResponse, record.KindFinal, record.KindSummary, record.KindRequest, record.KindDelta, record.KindError} {
-				s.Handlers[kind] = func(context.Context, record.Line, *stage.Writer) error { return nil }
+			for _, kind := range record.KindsWith(0) {
+				if s.Handlers[kind] == nil {
+					s.Handlers[kind] = func(context.Context, record.Line, *stage.Writer) error { return nil }
+				}
 			}
 			quiet := *c
 			quiet.Stdout = io.Discard

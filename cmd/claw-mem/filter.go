@@ -44,7 +44,7 @@ func filter() command.Command {
 			}
 			defer k.store.Close()
 			handlers := map[record.Kind]stage.Handler{}
-			for _, kind := range []record.Kind{record.KindUser, record.KindResponse, record.KindToolResult, record.KindFinal, record.KindSummary} {
+			for _, kind := range record.KindsWith(record.Stored) {
 				handlers[kind] = k.handle
 			}
 			return stage.Filter(ctx, c, stage.Stage{Drain: true, Handlers: handlers})

@@ -86,7 +86,7 @@ cannot be stored becomes an error record, and the exit code 1. How many were sto
 
 func (k *importer) run(ctx context.Context, m *memory.Mirror) error {
 	s := stage.Stage{Handlers: map[record.Kind]stage.Handler{}}
-	for _, kind := range []record.Kind{record.KindConversation, record.KindUser, record.KindResponse, record.KindToolResult, record.KindFinal, record.KindSummary} {
+	for _, kind := range record.KindsWith(record.Exported) {
 		s.Handlers[kind] = k.take
 	}
 	_, err := stage.Filter(ctx, k.call, s)

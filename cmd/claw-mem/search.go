@@ -53,7 +53,7 @@ func search() command.Command {
 			f.IntVar(&o.Limit, "limit", memory.DefaultHits, "show at most `N`, up to 200")
 			f.StringVar(&o.ConversationID, "conversation", "", "only in the conversation `ID`, or its beginning")
 			f.StringVar(&o.Role, "role", "", "only what was said by `ROLE`: user, assistant or tool")
-			f.StringVar(&kind, "kind", "", "only records of the `KIND`: user, response, tool_result, final or summary")
+			f.StringVar(&kind, "kind", "", "only records of the `KIND`: "+either(record.KindsWith(record.Searched)))
 			f.StringVar(&o.Tool, "tool", "", "only results of the tool `NAME`")
 			f.StringVar(&o.Provider, "provider", "", "only answers of the provider `NAME`")
 			f.StringVar(&o.Since, "since", "", "only from `TIME` on")
@@ -106,14 +106,28 @@ func runSearch(c *command.Call, o memory.SearchOptions) (command.Result, error) 
 // checkSearch refuses filters that can give nothing for what they are.
 func checkSearch(o memory.SearchOptions) error {
 	roles := []string{"", "user", "assistant", "tool"}
-	kinds := []record.Kind{"", record.KindUser, record.KindResponse, record.KindToolResult, record.KindFinal, record.KindSummary}
+	kinds := record.KindsWith(record.Searched)
 	switch {
 	case o.Limit < 1 || o.Limit > memory.MaxHits:
 		return envelope.Errorf(envelope.ExitUsage, "usage", "search --limit %d: want 1 to %d", o.Limit, memory.MaxHits)
 	case !slices.Contains(roles, o.Role):
 		return envelope.Errorf(envelope.ExitUsage, "usage", "search --role %q: want user, assistant or tool", o.Role)
-	case !slices.Contains(kinds, o.Kind):
-		return envelope.Errorf(envelope.ExitUsage, "usage", "search --kind %q: want user, response, tool_result, final or summary", o.Kind)
+	case o.Kind != "" && !slices.Contains(kinds, o.Kind):
+		return envelope.Errorf(envelope.ExitUsage, "usage", "search --kind %q: want %s", o.Kind, either(kinds))
 	}
 	return nil
+}
+
+// either names kinds as what one may choose from.
+func either(kinds []record.Kind) (text string) {
+	for i, k := range kinds {
+		switch {
+		case i > 0 && i == len(kinds)-1:
+			text += " or "
+		case i > 0:
+			text += ", "
+		}
+		text += string(k)
+	}
+	return text
 }

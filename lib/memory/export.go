@@ -121,64 +121,17 @@ func (s *Store) conversationLines(lines [][]byte, begun []string) ([][]byte, err
 
 // record is the record that an entry was made of.
 func (e *Entry) record() ([]byte, error) {
+	f, ok := forms[e.Kind]
+	if !ok {
+		return nil, fmt.Errorf("%s entry: %w", e.Kind, ErrKind)
+	}
 	conversation := e.ConversationID
 	if conversation == Unfiled {
 		conversation = ""
 	}
-	switch e.Kind {
-	case record.KindUser:
-		return record.Encode(record.User{V: record.Version, Kind: e.Kind, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS, Content: e.Content, Metadata: e.Metadata})
-	case record.KindResponse:
-		var m responseMeta
-		if err := decodeMeta(e.Metadata, &m); err != nil {
-			return nil, err
-		}
-		calls := e.ToolCalls
-		if calls == nil {
-			calls = []record.CallPart{}
-		}
-		return record.Encode(record.Response{V: record.Version, Kind: e.Kind, ID: e.ID, RequestID: m.RequestID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS,
-			Provider: e.Provider, Model: e.Model, FinalText: e.Content, ToolCalls: calls, FinishReason: m.FinishReason, Usage: m.Usage, CallsCut: m.CallsCut, Reasoning: m.Reasoning, Original: m.Original})
-	case record.KindToolResult:
-		return e.result(conversation)
-	case record.KindSummary:
-		return e.summary(conversation)
-	}
-	var m finalMeta
-	if err := decodeMeta(e.Metadata, &m); err != nil {
+	r, err := f.record(e, conversation)
+	if err != nil {
 		return nil, err
-	}
-	f := record.Final{V: record.Version, Kind: record.KindFinal, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS, Provider: e.Provider, Model: e.Model,
-		Content: e.Content, Rounds: m.Rounds, StopReason: m.StopReason, FinishReason: m.FinishReason, CancelObserved: m.CancelObserved, Usage: m.Usage, Denials: m.Denials, Receipts: m.Receipts,
-		ProjectFile: m.ProjectFile, Error: m.Error, ErrorCode: m.ErrorCode, Hint: m.Hint}
-	if f.Denials == nil {
-		f.Denials = []record.Denial{}
-	}
-	if f.Receipts == nil {
-		f.Receipts = []string{}
-	}
-	return record.Encode(f)
-}
-
-func (e *Entry) summary(conversation string) ([]byte, error) {
-	var m summaryMeta
-	if err := decodeMeta(e.Metadata, &m); err != nil {
-		return nil, err
-	}
-	return record.Encode(record.Summary{V: record.Version, Kind: e.Kind, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS, Provider: e.Provider,
-		Model: e.Model, Content: e.Content, ThroughTurnID: m.ThroughTurnID, ThroughRecordID: m.ThroughRecordID, Turns: m.Turns, Usage: m.Usage})
-}
-
-func (e *Entry) result(conversation string) ([]byte, error) {
-	r := record.ToolResult{V: record.Version, Kind: record.KindToolResult, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS, Tool: e.Tool,
-		Args: record.Raw("{}"), Output: e.Content, ReceiptID: e.ReceiptID}
-	if err := decodeMeta(e.Metadata, &r.Metadata); err != nil {
-		return nil, err
-	}
-	if len(e.ToolResults) > 0 {
-		t := e.ToolResults[0]
-		r.Args, r.Status, r.Success, r.Error, r.Verdict = t.Args, t.Status, t.Success, t.Error, t.Verdict
-		r.Output = e.output(t)
 	}
 	return record.Encode(r)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -78,6 +79,9 @@ type traceLine struct {
 	Message        string `json:"message"`
 }
 
+// maxTraceBytes bounds the message of a trace line.
+const maxTraceBytes = 200
+
 // Put mirrors an entry as the store keeps it, for the agent that it was written for. All failures are of type *MirrorError.
 func (m *Mirror) Put(e *Entry, agent string) error {
 	if err := m.names(agent, e.ConversationID); err != nil {
@@ -140,7 +144,9 @@ func (m *Mirror) put(root *os.Root, e *Entry, agent string) error {
 		}
 	}
 	trace := traceLine{TS: e.TS, Agent: agent, ConversationID: e.ConversationID, TurnID: e.TurnID}
-	trace.Event, trace.Message = describe(e)
+	if f, ok := forms[e.Kind]; ok {
+		trace.Event, trace.Message = f.event, shorten(f.tell(e), maxTraceBytes)
+	}
 	file = path.Join(agent, "agent.jsonl")
 	if err := appendLine(root, file, trace); err != nil && failed == nil { // a session does not go without its line for want of a trace
 		failed = &MirrorError{path.Join(m.Dir, file), err}
@@ -148,8 +154,7 @@ func (m *Mirror) put(root *os.Root, e *Entry, agent string) error {
 	return failed
 }
 
-// sessionLine is an entry's line in its session. A final that only repeats the answer has none, nor has a summary: what it stands
-// for is there.
+// sessionLine is an entry's line in its session, if it has one.
 func (e *Entry) sessionLine() (sessionLine, bool) {
 	line := sessionLine{ID: e.ID, TS: e.TS, ConversationID: e.ConversationID, TurnID: e.TurnID, Role: e.Role, Content: e.Content,
 		ToolCalls: e.ToolCalls, Tool: e.Tool, ReceiptID: e.ReceiptID}
@@ -159,7 +164,8 @@ func (e *Entry) sessionLine() (sessionLine, bool) {
 	if e.Kind == record.KindFinal {
 		line.Status = e.final().StopReason
 	}
-	return line, e.Kind != record.KindSummary && (e.Kind != record.KindFinal || line.Status != record.StopFinalText)
+	f, ok := forms[e.Kind]
+	return line, ok && f.said(e)
 }
 
 // final is the metadata of a final.
@@ -245,4 +251,16 @@ func empty(root *os.Root, name string) error {
 	}
 	defer f.Close()
 	return f.Truncate(0)
+}
+
+// shorten cuts s to at most maxBytes bytes, at a rune, and says so with an ellipsis.
+func shorten(s string, maxBytes int) string {
+	if len(s) <= maxBytes {
+		return s
+	}
+	end := maxBytes - len("…")
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
 }

@@ -29,26 +29,6 @@ const (
 	MaxDepth     = 64
 )
 
-// Kind says what a record is.
-type Kind string
-
-// The kinds that clawsh's stages write and read. Records of any other kind pass through every stage unchanged.
-const (
-	KindUser       Kind = "user"
-	KindRequest    Kind = "request"
-	KindDelta      Kind = "delta"
-	KindResponse   Kind = "response"
-	KindToolCall   Kind = "tool_call"
-	KindToolResult Kind = "tool_result"
-	KindFinal      Kind = "final"
-	KindError      Kind = "error"
-	KindSummary    Kind = "summary"
-	KindReserve    Kind = "reserve"
-
-	// KindConversation is in exports of the memory alone.
-	KindConversation Kind = "conversation"
-)
-
 // Raw is a JSON value as its bytes. It is written as it was read.
 type Raw = jsontext.Value
 

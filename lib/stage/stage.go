@@ -14,10 +14,12 @@ package stage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -181,8 +183,9 @@ func (r *runner) one(ctx context.Context, raw []byte, bad error) error {
 	case r.active <- struct{}{}:
 	default:
 	}
-	if v, ok := line.Field("v"); ok && string(v) != "1" {
-		return r.report(line, envelope.Errorf(0, "record.version", "%s record of version %.20s: this program reads version 1", line.Kind(), v))
+	want := cmp.Or(record.VersionOf(line.Kind()), record.Version)
+	if v, ok := line.Field("v"); ok && string(v) != strconv.Itoa(want) {
+		return r.report(line, envelope.Errorf(0, "record.version", "%s record of version %.20s: this program reads version %d", line.Kind(), v, want))
 	}
 	if err := r.out.Flush(); err != nil {
 		return err

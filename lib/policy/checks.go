@@ -82,7 +82,7 @@ func copies(j *judge, p *parsed, s *state) finding {
 		}
 		into := filepath.Join(to.text, name)
 		f = stricter(f, j.operand(value{text: into, known: true}, kindWrite, s))
-		f = stricter(f, stricter(j.brought(from.text, into, s), j.brought(from.text, to.text, s)))
+		f = stricter(f, j.brought(from.text, s, into, to.text))
 	}
 	return f
 }

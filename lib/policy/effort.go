@@ -22,6 +22,7 @@ type effort struct {
 
 type spent struct {
 	steps, statements int
+	listed            int                // of the steps those for directories
 	ctx               context.Context    // whoever waits for the verdict
 	looked            int                // how often steps were taken
 	cancelled         bool               // nobody waits for the verdict any more
@@ -50,6 +51,12 @@ func (e effort) spend(n int) bool {
 	return e.steps <= maxSteps
 }
 
+// list takes the steps of reading directories.
+func (e effort) list(n int) bool {
+	e.listed += n
+	return e.spend(n)
+}
+
 // ended tells whether judging is over: no steps are left, or what was found cannot become stricter.
 func (e effort) ended(f finding) bool { return f.blocked || e.steps > maxSteps }
 
@@ -60,6 +67,10 @@ func (e effort) tooComplex() finding {
 	}
 	if e.cancelled {
 		return blocked("cancelled", "nobody waited for the verdict any more")
+	}
+	if e.listed > maxSteps/2 {
+		return blocked("shell.complex", "the command takes more than %d steps to judge, most of them to look through directories: "+
+			"name smaller ones, and give them one by one, each in a call of its own", maxSteps)
 	}
 	return blocked("shell.complex", "the command takes more than %d steps to judge: give it in simpler parts, or write a file", maxSteps)
 }

@@ -125,7 +125,7 @@ func (j *judge) below(n found, s *state, visit func(path string, e fs.DirEntry) 
 	walk = func(dir string, depth int) bool {
 		entries, err := j.readDir(j.p, dir)
 		if err != nil && !absent(err) && !errors.Is(err, fs.ErrPermission) {
-			f = opaque("%+q holds more than can be looked through", bounded(dir))
+			f = opaque("%+q holds more than can be looked through: name a smaller directory", bounded(dir))
 			return false
 		}
 		for _, e := range entries {

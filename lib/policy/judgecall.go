@@ -267,11 +267,11 @@ func (j *judge) tree(text string, s *state) finding {
 	walk = func(dir string, depth int) {
 		entries, err := j.readDir(j.p, dir)
 		if err != nil && !absent(err) {
-			f = stricter(f, opaque("%+q holds more than can be looked through", bounded(text)))
+			f = stricter(f, opaque("%+q holds more than can be looked through: name a smaller directory", bounded(text)))
 		}
 		for _, e := range entries {
 			if left--; left < 0 || depth > treeDepth || !j.spend(20) {
-				f = stricter(f, opaque("%+q holds more than can be looked through", bounded(text)))
+				f = stricter(f, opaque("%+q holds more than can be looked through: name a smaller directory", bounded(text)))
 			}
 			if left < 0 || depth > treeDepth || j.ended(f) {
 				return

@@ -5,7 +5,7 @@ import "io/fs"
 // What opening a directory takes, and reading one entry of it.
 const (
 	dirSteps   = 40
-	entrySteps = 4
+	entrySteps = 3
 )
 
 // listing is what a directory was found to hold.
@@ -21,12 +21,12 @@ func (e effort) readDir(p *Policy, dir string) ([]fs.DirEntry, error) {
 		return nil, errManyNames
 	}
 	l, ok := e.listings[dir]
-	if !ok && !e.spend(dirSteps) {
+	if !ok && !e.list(dirSteps) {
 		return nil, errManyNames
 	}
 	if !ok {
 		l.entries, l.err = p.names(dir)
-		if !e.spend(entrySteps * len(l.entries)) {
+		if !e.list(entrySteps * len(l.entries)) {
 			l = listing{err: errManyNames}
 		}
 		e.listings[dir] = l

@@ -153,3 +153,49 @@ func TestJudgingIsCancelled(t *testing.T) {
 		t.Errorf("cancelled: %+v", v)
 	}
 }
+
+// treeOf holds so many directories below src, in each so many files.
+type treeOf struct{ directories, files int }
+
+func (treeOf) EvalSymlinks(path string) (string, error) { return path, nil }
+
+func (w treeOf) ReadDir(dir string) ([]fs.DirEntry, error) {
+	var out []fs.DirEntry
+	switch {
+	case strings.HasPrefix(filepath.Base(dir), "src"):
+		for i := range w.directories {
+			out = append(out, entry(fmt.Sprintf("d%05d", i)))
+		}
+	case strings.HasPrefix(filepath.Base(dir), "d"):
+		for i := range w.files {
+			out = append(out, entry(fmt.Sprintf("f%05d", i)))
+		}
+	default:
+		return nil, fs.ErrNotExist
+	}
+	return out, nil
+}
+
+// What copying a tree takes: a large one is judged, three of them too, and of what is too large the reason says what to do.
+func TestCopyingTrees(t *testing.T) {
+	for _, c := range []struct {
+		script             string
+		directories, files int
+		rule, hint         string
+	}{
+		{"cp -r src1 x", 1500, 12, "", ""},
+		{"cp -r src1 x; cp -r src2 y; cp -r src3 z", 1500, 12, "", ""},
+		{"cp -r src1 src2 src3 x", 1500, 12, "", ""},
+		{"cp -r src1 x", 3000, 12, "shell.construct", "one by one"},
+		{"cp -r src1 src2 src3 src4 src5 src6 src7 x", 1500, 12, "shell.complex", "one by one"},
+	} {
+		p := policyIn(t, "full", nil)
+		p.fs = treeOf{directories: c.directories, files: c.files}
+		e := newEffort()
+		f := p.script(c.script, e)
+		if c.rule == "" && f.rank() > 1 || c.rule != "" && (f.rule != c.rule || !strings.Contains(f.reason, c.hint)) {
+			t.Errorf("%s of %d directories with %d files each: %d steps, %s: %s", c.script, c.directories, c.files, e.steps, f.rule, f.reason)
+		}
+		t.Logf("%s: %d names, %d steps", c.script, c.directories*(c.files+1), e.steps)
+	}
+}

@@ -99,33 +99,38 @@ func (p *Policy) inRepository(abs string) bool {
 	return runs
 }
 
-// brought judges a place that something is moved, copied or linked to: a directory brings all that lies in it.
-func (j *judge) brought(from, to string, s *state) finding {
+// brought judges places that something is moved, copied or linked to: a directory brings all that lies in it. However many places
+// there are, it is walked through once.
+func (j *judge) brought(from string, s *state, places ...string) finding {
 	f := understood
-	if row, ok := obeyed.Brings(to); ok && !slices.Contains(row.Names, ".git") {
-		if _, whole := obeyed.Match(to); !whole {
-			f = heeded(to, row, j.named(to, s)...)
+	for _, to := range places {
+		row, ok := obeyed.Brings(to)
+		if _, whole := obeyed.Match(to); ok && !whole && !slices.Contains(row.Names, ".git") {
+			f = stricter(f, heeded(to, row, j.named(to, s)...))
 		}
 	}
 	left := 10 * treeEntries
+	tooMuch := func() finding {
+		return opaque("%+q holds more than can be looked through: give its directories one by one, each in a call of its own", bounded(from))
+	}
 	var walk func(dir, rel string, depth int)
 	walk = func(dir, rel string, depth int) {
 		entries, err := j.readDir(j.p, dir)
 		if errors.Is(err, errManyNames) {
-			f = stricter(f, opaque("%+q holds more than can be looked through", bounded(from)))
+			f = stricter(f, tooMuch())
 		}
 		for _, e := range entries {
-			if left--; left < 0 || depth > treeDepth || !j.spend(2) {
-				f = stricter(f, opaque("%+q holds more than can be looked through", bounded(from)))
+			if left--; left < 0 || depth > treeDepth || !j.spend(1) {
+				f = stricter(f, tooMuch())
 			}
 			if left < 0 || depth > treeDepth || j.ended(f) {
 				return
 			}
-			into := filepath.Join(rel, e.Name())
-			if row, ok := j.matches(into, e.Name()); ok {
-				f = stricter(f, heeded(into, row, j.named(into, s)...))
+			in := filepath.Join(rel, e.Name())
+			if heeds := j.bring(e.Name(), in, places, s); heeds.rank() > understood.rank() {
+				f = stricter(f, heeds)
 			} else if e.IsDir() {
-				walk(filepath.Join(dir, e.Name()), into, depth+1)
+				walk(filepath.Join(dir, e.Name()), in, depth+1)
 			}
 		}
 	}
@@ -133,7 +138,19 @@ func (j *judge) brought(from, to string, s *state) finding {
 		if j.ended(f) {
 			break
 		}
-		walk(d, to, 0)
+		walk(d, "", 0)
+	}
+	return f
+}
+
+// bring is the finding about one name below what is brought to some places: whether other programs obey it in any of them.
+func (j *judge) bring(last, in string, places []string, s *state) finding {
+	f := understood
+	for _, to := range places {
+		into := filepath.Join(to, in)
+		if row, ok := j.matches(into, last); ok {
+			f = stricter(f, heeded(into, row, j.named(into, s)...))
+		}
 	}
 	return f
 }

@@ -67,10 +67,7 @@ func hostileRepository(t *testing.T, dir string) {
 		}
 		keys++
 	}
-	for key, value := range map[string]string{"diff.c.textconv": canary("textconv"), "diff.d.command": canary("diff.command"), "diff.external": canary("diff.external"), "filter.c.clean": canary("clean"), "filter.c.smudge": canary("smudge"),
-		"filter.p.process": canary("process"), "merge.c.driver": canary("merge"), "gpg.program": canary("gpg"), "gpg.ssh.program": canary("ssh"), "log.showSignature": "true", "status.submoduleSummary": "true", "diff.submodule": "log", "pager.log": canary("pager.log"), "pager.diff": canary("pager.diff"), "pager.status": canary("pager.status"),
-		"core.fsmonitor": canary("fsmonitor"), "core.hooksPath": dir + "/.git/hooks", "protocol.ext.allow": "always", "remote.origin.promisor": "true", "extensions.partialClone": "origin", "core.repositoryFormatVersion": "1", "column.ui": "always", "trace2.normalTarget": dir + "/ran",
-		"alias.log": "!" + canary("alias"), "alias.look": "!" + canary("alias"), "core.editor": canary("editor"), "core.sshCommand": canary("ssh"), "core.alternateRefsCommand": canary("alternates"), "credential.helper": "!" + canary("credential")} {
+	for key, value := range hostileSettings(dir, canary) {
 		git("config", key, value)
 		keys++
 	}
@@ -80,6 +77,41 @@ func hostileRepository(t *testing.T, dir string) {
 	write(".gitattributes", "a.txt diff=c filter=c merge=c\nb.txt diff=d filter=p\n")
 	write(".gitmodules", "[submodule \"c\"]\n\tpath = sub\n\turl = ext::"+canary("submodule")+"\n\tupdate = !"+canary("update")+"\n")
 	t.Logf("%d keys name a program", keys)
+}
+
+// hostileSettings are settings beyond those that git lists: what makes it run the programs that others name.
+func hostileSettings(dir string, canary func(string) string) map[string]string {
+	return map[string]string{
+		"diff.c.textconv":              canary("textconv"),
+		"diff.d.command":               canary("diff.command"),
+		"diff.external":                canary("diff.external"),
+		"filter.c.clean":               canary("clean"),
+		"filter.c.smudge":              canary("smudge"),
+		"filter.p.process":             canary("process"),
+		"merge.c.driver":               canary("merge"),
+		"gpg.program":                  canary("gpg"),
+		"gpg.ssh.program":              canary("ssh"),
+		"log.showSignature":            "true",
+		"status.submoduleSummary":      "true",
+		"diff.submodule":               "log",
+		"pager.log":                    canary("pager.log"),
+		"pager.diff":                   canary("pager.diff"),
+		"pager.status":                 canary("pager.status"),
+		"core.fsmonitor":               canary("fsmonitor"),
+		"core.hooksPath":               dir + "/.git/hooks",
+		"protocol.ext.allow":           "always",
+		"remote.origin.promisor":       "true",
+		"extensions.partialClone":      "origin",
+		"core.repositoryFormatVersion": "1",
+		"column.ui":                    "always",
+		"trace2.normalTarget":          dir + "/ran",
+		"alias.log":                    "!" + canary("alias"),
+		"alias.look":                   "!" + canary("alias"),
+		"core.editor":                  canary("editor"),
+		"core.sshCommand":              canary("ssh"),
+		"core.alternateRefsCommand":    canary("alternates"),
+		"credential.helper":            "!" + canary("credential"),
+	}
 }
 
 // gitReads are commands of git that only look.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -28,7 +29,10 @@ func Mutate(r *rand.Rand, command string, targets []string) (string, []string) {
 }
 
 // All are the mutators.
-func All() []Mutator {
+func All() []Mutator { return slices.Concat(ofWords(), ofCommands(), ofScripts()) }
+
+// ofWords change how a word is written.
+func ofWords() []Mutator {
 	return []Mutator{
 		{"quotes", atWord(func(r *rand.Rand, w string) string {
 			i := r.IntN(len(w))
@@ -63,6 +67,12 @@ func All() []Mutator {
 		{"path", func(r *rand.Rand, c string) string {
 			return pick(r, "/bin/", "/usr/bin/", "./", "../", "//bin/", "/proc/self/root/bin/", "links/root/bin/") + c
 		}},
+	}
+}
+
+// ofCommands have a command run by something else.
+func ofCommands() []Mutator {
+	return []Mutator{
 		{"wrapper", func(r *rand.Rand, c string) string {
 			return pick(r, "env ", "env -i ", "nice ", "timeout 1 ", "timeout -k 1 1 ", "command ", "nohup ",
 				"setsid ", "exec ", "builtin ", "time ", "! ", "stdbuf -o0 ", "xargs ", "busybox ", "sudo ",
@@ -85,6 +95,12 @@ func All() []Mutator {
 				"printf '"+each(c, `\%03o`)+"' | sh", "eval $'"+each(c, `\x%02x`)+"'",
 				"echo "+quote(reversed(c))+" | rev | sh")
 		}},
+	}
+}
+
+// ofScripts put a command into a script.
+func ofScripts() []Mutator {
+	return []Mutator{
 		{"nested", func(r *rand.Rand, c string) string {
 			f := pick(r, "$(%s)", "(%s)", "{ %s; }", "echo $(%s)", "echo `%s`", "cat <(%s)", "ls > >(%s)",
 				"if %s; then :; fi", "if true; then %s; fi", "while %s; do break; done",

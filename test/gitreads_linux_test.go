@@ -17,15 +17,7 @@ import (
 // every kind of driver, and each hook leaves one.
 func hostileRepository(t *testing.T, dir string) {
 	t.Helper()
-	git := func(args ...string) string {
-		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
-		cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"}
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %q: %v: %s", args, err, out)
-		}
-		return string(out)
-	}
+	git := func(args ...string) string { return gitIn(t, dir, args...) }
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)

@@ -174,7 +174,7 @@ func TestOneCodec(t *testing.T) {
 		if !own && bytes.Contains(b, []byte("\"github.com/go-json-experiment/")) {
 			t.Errorf("%s imports the JSON codec: record and envelope alone do", path)
 		}
-		if !strings.Contains(path, "lib/command/") && bytes.Contains(b, []byte("os.Exit(")) {
+		if !strings.Contains(path, "lib/command/") && !strings.Contains(path, "docs/generate/") && bytes.Contains(b, []byte("os.Exit(")) {
 			t.Errorf("%s exits: lib/command alone does", path)
 		}
 		return err

@@ -91,7 +91,7 @@ func FuzzQuoting(f *testing.F) {
 		}
 		quoted := make([]string, len(words))
 		for i, w := range words {
-			if syntax.IsKeyword(w) {
+			if syntax.IsKeyword(w) || w == "let" { // both have a grammar of their own, and quoted none
 				return
 			}
 			at := int(seed>>(i%16)) % len(w)

@@ -8,7 +8,7 @@ FLAGS   := -trimpath -ldflags=-s\ -w
 PROGRAMS := clawsh claw-llm claw-gate claw-exec claw-receipt claw-mem claw-loop
 FUZZTIME ?= 10s
 
-.PHONY: all build share docs test race lint soak bench fuzz install uninstall clean demo score tasks attack
+.PHONY: all build share docs test race lint soak bench fuzz install uninstall clean demo score tasks attack release release-test
 
 all: build
 
@@ -65,8 +65,14 @@ install: share ## programs, man pages and completions below PREFIX, which DESTDI
 uninstall: ## remove what install has put there, and nothing else
 	./install.sh uninstall "$(DESTDIR)$(PREFIX)"
 
+release: ## archives, packages, checksums and lists of components of the commit that is checked out, into dist/
+	.release/run
+
+release-test: ## make release twice in two directories, compare, and install, use and purge the packages
+	.release/test
+
 clean:
-	rm -rf $(BIN)
+	rm -rf $(BIN) dist
 
 demo: ## the main job, offline, in a scratch home
 	@mkdir -p $(BIN)

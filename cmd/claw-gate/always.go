@@ -22,10 +22,11 @@ import (
 // always offers the rule that would answer this question from now on, and writes it if the person says so again. It tells
 // whether the call may run. A rule that cannot be written is said so, and the yes is to this call.
 func (g *gate) always(ctx context.Context, r config.Rule, words string) (bool, error) {
-	question := fmt.Sprintf("\nThis rule allows %s:\n  name    %s\n  when    %s\n  decide  %s\nIt is appended to %s; clawsh policy rules remove %s takes it away.\nWrite it, and run the call? [y/N] ",
-		terminal.Escape(words), r.Name, terminal.Sanitize(r.When), r.Decide, terminal.Escape(g.config.RulesPath()), r.Name)
-	yes, err := terminal.Confirm(ctx, question)
-	if err != nil || !yes {
+	const question = "Write it, and run the call? [y/N] "
+	shown := fmt.Sprintf("\nThis rule allows %s:\n  name    %s\n  when    %s\n  decide  %s\nIt is appended to %s; clawsh policy rules remove %s takes it away.\n%s",
+		terminal.Escape(words), r.Name, terminal.Sanitize(r.When), r.Decide, terminal.Escape(g.config.RulesPath()), r.Name, question)
+	given, err := terminal.Choose(ctx, shown, typed(writings()), again(writings(), question))
+	if err != nil || given != "y" && given != "yes" {
 		return false, err
 	}
 	if err := g.adopt(r); err != nil {

@@ -180,7 +180,8 @@ func (g *gate) ask(ctx context.Context, call record.ToolCall, d policy.Verdict, 
 	}
 	rule, words, offered := g.policy.Always(policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args}, d)
 	what := g.show(call)
-	answer, err := terminal.Choose(ctx, prompt(call, v, what.text, offered))
+	answers := approvals(offered)
+	answer, err := terminal.Choose(ctx, prompt(call, v, what.text, answers), typed(answers), again(answers, question))
 	if offered && err == nil && (answer == "a" || answer == "always") {
 		var yes bool
 		if yes, err = g.always(ctx, rule, words); yes {
@@ -234,22 +235,21 @@ func watchEstop(ctx context.Context, home string, cancel context.CancelFunc) fun
 	return func() { close(done) }
 }
 
+// question is where the answer is typed.
+const question = "Approve? [y/N] "
+
 // prompt shows the whole call: what is the text of its arguments (show). Where it does not fit on the screen, its head is told again
 // right above the place of the answer.
-func prompt(call record.ToolCall, v record.Verdict, what string, always bool) string {
+func prompt(call record.ToolCall, v record.Verdict, what string, answers []answer) string {
 	text := fmt.Sprintf("\nTool request:\n  tool: %s\n  risk: %s\n  reason: %s\n%s",
 		terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason), what)
-	text += "  y: yes, once\n  s: yes, to exactly this call for the rest of the session\n"
-	if always {
-		text += "  a: always, by a rule that is shown first\n"
-	}
-	text += "  anything else: no\n"
+	text += listed(answers, func(a answer) string { return a.short })
 	high, wide := terminal.Size()
 	if terminal.Rows(text, wide) >= high { // the place of the answer takes a row, too
 		text += fmt.Sprintf("  (those were %d rows and %d bytes of arguments for %s, risk %s: %s)\n", terminal.Rows(what, wide), len(call.Args),
 			terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason))
 	}
-	return text + "Approve? [y/N] "
+	return text + question
 }
 
 // report logs the verdict.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +14,17 @@ var ErrNoTerminal = errors.New("there is no terminal to ask on")
 
 // errClosed means that the terminal went away before an answer came.
 var errClosed = errors.New("the terminal was closed")
+
+// tooLong is the error for an answer of more bytes than this.
+type tooLong int
+
+// Error implements error.
+func (most tooLong) Error() string {
+	return fmt.Sprintf("the answer is longer than %d bytes", int(most))
+}
+
+// slips is how many answers to a question are forgiven that it does not have.
+const slips = 3
 
 // maxConfirmBytes is how long an answer to Confirm may be: no longer one can be a yes.
 const maxConfirmBytes = 64
@@ -23,18 +35,38 @@ const maxConfirmBytes = 64
 // another process on the same terminal is waited for. An end of ctx ends the question, and its cause is the error then;
 // ErrNoTerminal says that nobody could be asked.
 func Confirm(ctx context.Context, prompt string) (bool, error) {
-	answer, err := Choose(ctx, prompt)
-	return answer == "y" || answer == "yes", err
+	answer, whole, err := ask(ctx, prompt, maxConfirmBytes)
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return err == nil && whole && (answer == "y" || answer == "yes"), err
 }
 
-// Choose is Confirm for a question with more answers than yes: it returns the line, in lower case and without blanks around
-// it. It is empty for an empty line, and for letters without a newline before the end of input.
-func Choose(ctx context.Context, prompt string) (string, error) {
-	answer, whole, err := ask(ctx, prompt, maxConfirmBytes)
-	if err != nil || !whole {
+// Choose is Confirm for a question with more answers than yes. It returns one of them, in lower case and without blanks around it. To
+// any other line it shows what remind says, and asks again, three times at most; what was typed ahead is thrown away then, too. It
+// returns "" after that, and at the end of input.
+func Choose(ctx context.Context, prompt string, answers []string, remind func(given string) string) (string, error) {
+	t, err := begin(ctx)
+	if err != nil {
 		return "", err
 	}
-	return strings.ToLower(strings.TrimSpace(answer)), nil
+	defer t.close()
+	for try := 0; ; try++ {
+		line, whole, err := t.ask(ctx, prompt, maxConfirmBytes)
+		long := errors.Is(err, tooLong(maxConfirmBytes))
+		if err != nil && !long {
+			return "", err
+		}
+		answer := strings.ToLower(strings.TrimSpace(line))
+		if whole && slices.Contains(answers, answer) {
+			return answer, nil
+		}
+		if !whole && !long || try == slips {
+			return "", nil
+		}
+		if err := flushInput(t.fd); err != nil {
+			return "", err
+		}
+		prompt = remind(answer)
+	}
 }
 
 // AskLine asks for one line of at most maxBytes bytes on /dev/tty, in all else as Confirm, and returns it without its
@@ -47,14 +79,23 @@ func AskLine(ctx context.Context, prompt string, maxBytes int) (string, error) {
 
 // ask asks one question. whole tells that the answer was ended with a newline.
 func ask(ctx context.Context, prompt string, maxBytes int) (answer string, whole bool, err error) {
-	if ctx.Err() != nil {
-		return "", false, context.Cause(ctx)
-	}
-	t, err := openTTY(ctx)
+	t, err := begin(ctx)
 	if err != nil {
 		return "", false, err
 	}
 	defer t.close()
+	return t.ask(ctx, prompt, maxBytes)
+}
+
+// begin opens the terminal, unless nobody waits for an answer any more.
+func begin(ctx context.Context) (*tty, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return openTTY(ctx)
+}
+
+func (t *tty) ask(ctx context.Context, prompt string, maxBytes int) (answer string, whole bool, err error) {
 	if err := t.write(ctx, prompt); err != nil {
 		return "", false, fmt.Errorf("ask on the terminal: %w", err)
 	}
@@ -81,7 +122,7 @@ func (t *tty) line(ctx context.Context, maxBytes int) (text string, whole bool, 
 		line = append(line, buf[:n]...)
 		text, _, whole := bytes.Cut(line, []byte("\n"))
 		if len(text) > maxBytes {
-			return "", false, fmt.Errorf("the answer is longer than %d bytes", maxBytes)
+			return "", false, tooLong(maxBytes)
 		}
 		if whole || n == 0 {
 			return string(text), whole, nil

@@ -61,3 +61,13 @@ func clearing(c *command.Call, cfg *config.Config) confine.Access {
 	}
 	return a
 }
+
+// importing is the row of import, which takes a lock as well.
+func importing(c *command.Call, cfg *config.Config) confine.Access {
+	a := clearing(c, cfg)
+	if cfg != nil {
+		_ = os.MkdirAll(cfg.TurnsDir(), 0o700) // to take a lock says what is wrong, if anything is
+		a.Write = append(a.Write, cfg.TurnsDir())
+	}
+	return a
+}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/pflag"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/conversation"
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
 	"clawsh/lib/record"
@@ -59,7 +61,7 @@ cannot be stored becomes an error record, and the exit code 1. How many were sto
 			f.StringVar(&k.agent, "agent", "", "for the agent `ID`, where the records name none")
 			f.BoolVar(&k.summary, "summary", false, "write no records, but how many were stored")
 		},
-		Access: clearing,
+		Access: importing,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			k.summary = k.summary || c.JSON()
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) error {
@@ -74,6 +76,11 @@ cannot be stored becomes an error record, and the exit code 1. How many were sto
 					quiet.Stdout = io.Discard
 				}
 				k.call, k.store = &quiet, s
+				release, err := importUnderWay(ctx, cfg)
+				if err != nil {
+					return err
+				}
+				defer release()
 				return k.run(ctx, mirrorOf(cfg))
 			})
 			if k.summary {
@@ -82,6 +89,17 @@ cannot be stored becomes an error record, and the exit code 1. How many were sto
 			fmt.Fprintf(c.Stderr, "%s: ", c.App)
 			return command.Records(), errors.Join(err, k.counts.WriteText(c.Stderr))
 		}}
+}
+
+// importUnderWay keeps claw-mem clear from forgetting half of an import, as a turn does. Imports do not wait for each other.
+func importUnderWay(ctx context.Context, cfg *config.Config) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	release, _, err = conversation.Turns{Dir: cfg.TurnsDir()}.Hold(ctx, fmt.Sprint("import ", os.Getpid()))
+	if e := envelope.From(err); e != nil && e.Code == "conversation.busy" {
+		return nil, e.WithHint("nothing is imported: claw-mem clear is at work; import again when it has ended")
+	}
+	return release, err
 }
 
 func (k *importer) run(ctx context.Context, m *memory.Mirror) error {

@@ -135,8 +135,12 @@ func (d *examination) workspace(ctx context.Context) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		f = finding{Check: "workspace", State: wrong, Message: "there is no " + dir, Mend: "make it",
-			mend: func(context.Context) error { return os.MkdirAll(dir, 0o755) }}
+		f = finding{Check: "workspace", State: wrong, Message: "there is no " + dir}
+		if missing, err := config.LookMissing(dir); err != nil {
+			f.Hint = fmt.Sprintf("make it by hand: %v", err)
+		} else {
+			f.Mend, f.mend = "make it", func(context.Context) error { return missing.Make() }
+		}
 	case err != nil:
 		f = failure("workspace", err)
 	case !info.IsDir():

@@ -100,9 +100,29 @@ func (m *Mirror) root() (*os.Root, error) {
 	if err := os.MkdirAll(m.Dir, 0o700); err != nil {
 		return nil, &MirrorError{m.Dir, err}
 	}
-	root, err := os.OpenRoot(m.Dir)
+	root, err := m.openRoot()
 	if err != nil {
 		return nil, &MirrorError{m.Dir, err}
+	}
+	return root, nil
+}
+
+// openRoot opens Dir, which must be a directory itself, and the same one when it is open: nothing is written where a link leads.
+func (m *Mirror) openRoot() (*os.Root, error) {
+	info, err := os.Lstat(m.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, errors.New("it is a link or a file, not a directory: move it away")
+	}
+	root, err := os.OpenRoot(m.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
+		root.Close()
+		return nil, errors.New("it is not what it was a moment ago: somebody is changing it")
 	}
 	return root, nil
 }

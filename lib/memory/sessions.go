@@ -181,7 +181,7 @@ func (m *Mirror) each(conversation string, f func(root *os.Root, name string) er
 }
 
 func (m *Mirror) glob(pattern string, f func(root *os.Root, name string) error) error {
-	root, err := os.OpenRoot(m.Dir)
+	root, err := m.openRoot()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -311,7 +311,7 @@ func (m *Mirror) Point(agent, conversation string) error {
 	if !isFileName(agent) {
 		return nil
 	}
-	root, err := os.OpenRoot(m.Dir)
+	root, err := m.openRoot()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -70,7 +70,7 @@ func list() command.Command {
 }
 
 func show() command.Command {
-	return command.Command{Name: "show", Access: looking, Envelope: "tool show", Args: "NAME", Min: 1, Max: 1, Summary: "show a tool and its parameters",
+	return command.Command{Name: "show", Access: looking, Envelope: "tool show", Args: "NAME", Min: 1, Max: 1, Complete: tools, Summary: "show a tool and its parameters",
 		Example: "claw-exec show file_read",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
@@ -84,4 +84,16 @@ func show() command.Command {
 			}
 			return describe(cfg, t), nil
 		}}
+}
+
+// tools are the values of an argument that names a tool.
+func tools(_ context.Context, c *command.Call) (list []command.Value) {
+	cfg, err := c.Config()
+	if err != nil {
+		return nil
+	}
+	for _, t := range tool.Builtin() {
+		list = append(list, command.Value{Name: t.Name(), Description: describe(cfg, t).Description})
+	}
+	return list
 }

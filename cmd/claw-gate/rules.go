@@ -61,7 +61,7 @@ func (r removedResult) WriteText(w io.Writer) error {
 }
 
 func removeCommand() command.Command {
-	return command.Command{Name: "policy rules remove", Args: "NAME", Min: 1, Max: 1, Access: removing, Summary: "remove a rule that was written at a question",
+	return command.Command{Name: "policy rules remove", Args: "NAME", Min: 1, Max: 1, Access: removing, Complete: written, Summary: "remove a rule that was written at a question",
 		Example: "claw-gate policy rules remove always-0123456789ab",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
@@ -135,4 +135,16 @@ func without(data []byte, name string) ([]byte, bool) {
 		i = end
 	}
 	return out.Bytes(), found
+}
+
+// written are the values of an argument that names a rule which was written at a question.
+func written(_ context.Context, c *command.Call) (list []command.Value) {
+	cfg, err := c.Config()
+	if err != nil {
+		return nil
+	}
+	for _, r := range cfg.Written {
+		list = append(list, command.Value{Name: r.Name, Description: r.Decide + " " + r.Reason})
+	}
+	return list
 }

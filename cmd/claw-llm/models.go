@@ -36,7 +36,7 @@ func (l modelList) WriteText(w io.Writer) error {
 }
 
 func models() command.Command {
-	return command.Command{Name: "models", Envelope: "provider models", Args: "[NAME]", Max: 1,
+	return command.Command{Name: "models", Envelope: "provider models", Args: "[NAME]", Max: 1, Complete: command.Providers,
 		Summary: "list the models that a provider's server has",
 		Long:    "Without NAME, asks the default provider. The configured model is marked with *.",
 		Example: "claw-llm models\nclaw-llm models openai_compatible --jq '.data.models[].id'",

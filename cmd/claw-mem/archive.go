@@ -42,7 +42,7 @@ type archiveOptions struct {
 
 func archive() command.Command {
 	var o archiveOptions
-	return command.Command{Name: "archive", Envelope: "memory archive", Args: "CONVERSATION_ID | --latest", Max: 1,
+	return command.Command{Name: "archive", Envelope: "memory archive", Args: "CONVERSATION_ID | --latest", Max: 1, Complete: conversations,
 		Summary: "put a conversation away: -c no longer continues it; search and show still find it",
 		Long:    "The beginning of the id is enough, if no other starts like it.",
 		Example: "claw-mem archive --latest",

@@ -32,7 +32,7 @@ func (r deleteResult) WriteText(w io.Writer) error {
 
 func deleteCommand() command.Command {
 	yes := false
-	return command.Command{Name: "delete", Envelope: "memory delete", Args: "CONVERSATION_ID... --yes", Min: 1, Max: -1,
+	return command.Command{Name: "delete", Envelope: "memory delete", Args: "CONVERSATION_ID... --yes", Min: 1, Max: -1, Complete: conversations,
 		Summary: "forget conversations for good: no byte of them stays, receipts do",
 		Long: `Removes the conversations, their session mirrors, their lines in agent.jsonl, and the lines of their messages in the history of
 the terminal. The database is rewritten, so that

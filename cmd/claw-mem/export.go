@@ -18,7 +18,7 @@ import (
 
 func export() command.Command {
 	var o exportOptions
-	return command.Command{Name: "export", Envelope: "memory export", Args: "[CONVERSATION_ID]", Max: 1, Summary: "write what is stored as records, a line each, in their order",
+	return command.Command{Name: "export", Envelope: "memory export", Args: "[CONVERSATION_ID]", Max: 1, Complete: conversations, Summary: "write what is stored as records, a line each, in their order",
 		Long: `Writes user, response, tool_result, final and summary records as they are stored, the oldest first, and before the first record of a
 conversation one of kind conversation: claw-mem import reads all of it. Providers' payloads and permits are not stored. Times are RFC 3339, days, or
 how long ago, such as 7d; since is included, until is not, but of a day all.`,

@@ -68,3 +68,21 @@ func list() command.Command {
 			return l, nil
 		}}
 }
+
+// offered is how many conversations the shell's completion offers.
+const offered = 200
+
+// conversations are the values of an argument or a flag that names a conversation, the latest first.
+func conversations(_ context.Context, c *command.Call) (list []command.Value) {
+	err := reading(c, func(_ *config.Config, s *memory.Store) error {
+		all, err := s.Listed(false, offered)
+		for _, v := range all {
+			list = append(list, command.Value{Name: v.ID, Description: v.UpdatedAt + " " + v.Title})
+		}
+		return err
+	})
+	if err != nil {
+		return nil
+	}
+	return list
+}

@@ -12,6 +12,7 @@ func main() {
 		Long: `Reads records on standard input. user, response, tool_result and final records are stored in the memory database
 and mirrored to agents/ID/sessions, and passed on once they are durable; other records pass through unchanged.`,
 		Access: looking,
+		Values: map[string]command.Complete{"conversation": conversations},
 		Commands: []command.Command{filter(), initialise(), list(), search(), show(), archive(), deleteCommand(), clearAll(), contextCommand(),
 			usage(), check(), export(), importCommand(), backup()},
 	})

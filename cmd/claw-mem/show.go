@@ -73,7 +73,7 @@ func ending(e memory.Entry) string {
 
 func show() command.Command {
 	var place memory.Place
-	return command.Command{Name: "show", Envelope: "memory show", Args: "[ID]", Max: 1, Summary: "show a conversation, the latest if none is named, or one record",
+	return command.Command{Name: "show", Envelope: "memory show", Args: "[ID]", Max: 1, Complete: conversations, Summary: "show a conversation, the latest if none is named, or one record",
 		Long:    "Of a conversation, the beginning of the id is enough, if no other starts like it. The id of a record, such as a call's, shows that alone.",
 		Example: "claw-mem show conv-019df3c2",
 		Flags:   func(f *pflag.FlagSet) { placeFlags(f, &place) },

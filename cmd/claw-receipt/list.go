@@ -183,3 +183,27 @@ func done(c *command.Call, w *bufio.Writer, unreadable int, err error) (command.
 	}
 	return command.Records(), err
 }
+
+// offered is how many receipts the shell's completion offers.
+const offered = 200
+
+// latest are the values of an argument that names a receipt, the newest first.
+func latest(_ context.Context, c *command.Call) (list []command.Value) {
+	cfg, err := c.Config()
+	if err != nil {
+		return nil
+	}
+	src, err := reading(cfg)
+	if err != nil {
+		return nil
+	}
+	defer src.Close()
+	last, _, err := receipt.ListLast(src, receipt.Filter{}, offered)
+	if err != nil {
+		return nil
+	}
+	for _, r := range slices.Backward(last) {
+		list = append(list, command.Value{Name: r.ID, Description: r.Timestamp + " " + r.Tool + " " + r.Status})
+	}
+	return list
+}

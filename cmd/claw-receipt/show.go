@@ -79,7 +79,7 @@ func writeReceipt(w io.Writer, number int, r receipt.Receipt) {
 
 func show() command.Command {
 	withContent := false
-	return command.Command{Name: "show", Access: indexing, Envelope: "receipt show", Args: "ID", Min: 1, Max: 1, Summary: "show one receipt",
+	return command.Command{Name: "show", Access: indexing, Envelope: "receipt show", Args: "ID", Min: 1, Max: 1, Complete: latest, Summary: "show one receipt",
 		Long: `The beginning of the id is enough, if no other starts like it.
 
 With --with-content it reads records on standard input, finds the call's, and checks that its arguments and its result are

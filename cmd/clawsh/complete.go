@@ -2,53 +2,58 @@ package main
 
 import (
 	"context"
-	"maps"
-	"os"
-	"path/filepath"
+	"errors"
+	"io"
 	"slices"
+	"strings"
 
 	"clawsh/lib/command"
+	"clawsh/lib/config"
 	"clawsh/lib/loop"
+	"clawsh/lib/process"
 )
 
 // turnFlags complete the flags of a turn.
 func turnFlags() map[string]command.Complete {
-	return map[string]command.Complete{"provider": providers, "agent": agents, "conversation": conversations}
+	return map[string]command.Complete{"conversation": conversations}
 }
+
+// relay asks the stage that a command is handed to, which knows its flags and what they may be; the conversations, which other stages
+// cannot know, we ask claw-mem for.
+func relay(stage, sub string) command.Relay {
+	return func(ctx context.Context, c *command.Call) ([]command.Value, bool) {
+		if n := len(c.Raw); n > 1 && c.Raw[n-2] == "--conversation" {
+			return conversations(ctx, c), false
+		}
+		cfg, err := c.Config()
+		if err != nil {
+			return nil, false
+		}
+		args := slices.Concat([]string{"__complete"}, strings.Fields(sub), c.Raw)
+		spec, err := loop.NewSiblings(cfg, c.Environ, nil).Spec(stage, args...)
+		if err != nil {
+			return nil, false
+		}
+		stage, err := process.Start(ctx, spec)
+		if err != nil {
+			return nil, false
+		}
+		stage.Stdin.Close()
+		out, err := io.ReadAll(io.LimitReader(stage.Stdout, maxAnswer))
+		if errors.Join(err, stage.Wait()) != nil {
+			return nil, false
+		}
+		return command.Offered(string(out))
+	}
+}
+
+// maxAnswer is more than anybody looks at.
+const maxAnswer = 1 << 20
 
 // completing is a command whose argument the shell can complete.
 func completing(c command.Command, values command.Complete) command.Command {
 	c.Complete = values
 	return c
-}
-
-func providers(_ context.Context, c *command.Call) (list []command.Value) {
-	cfg, err := c.Config()
-	if err != nil {
-		return nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Providers)) {
-		p := cfg.Providers[name]
-		list = append(list, command.Value{Name: name, Description: p.Kind + " " + p.Model})
-	}
-	return list
-}
-
-func agents(_ context.Context, c *command.Call) (list []command.Value) {
-	cfg, err := c.Config()
-	if err != nil {
-		return nil
-	}
-	dirs, err := os.ReadDir(filepath.Join(cfg.Home, "agents"))
-	if err != nil {
-		return nil
-	}
-	for _, d := range dirs {
-		if _, err := cfg.AgentDir(d.Name()); err == nil && d.IsDir() {
-			list = append(list, command.Value{Name: d.Name(), Description: "agent"})
-		}
-	}
-	return list
 }
 
 func tools(ctx context.Context, c *command.Call) (list []command.Value) {
@@ -84,21 +89,18 @@ func conversations(ctx context.Context, c *command.Call) (list []command.Value) 
 	return list
 }
 
-func receipts(ctx context.Context, c *command.Call) (list []command.Value) {
-	var found struct {
-		Receipts []struct {
-			ID        string `json:"id"`
-			Timestamp string `json:"timestamp"`
-			Tool      string `json:"tool"`
-			Status    string `json:"status"`
-		} `json:"receipts"`
-	}
-	if !listed(ctx, c, &found, "claw-receipt", "list") {
+// workspaces are the directories in which the agent may work.
+func workspaces(_ context.Context, c *command.Call) (list []command.Value) {
+	p, err := c.Paths()
+	if err != nil {
 		return nil
 	}
-	slices.Reverse(found.Receipts)
-	for _, r := range found.Receipts {
-		list = append(list, command.Value{Name: r.ID, Description: r.Timestamp + " " + r.Tool + " " + r.Status})
+	trust, err := config.ReadTrust(p.Home)
+	if err != nil {
+		return nil
+	}
+	for _, w := range trust.Workspaces {
+		list = append(list, command.Value{Name: w.Path, Description: w.State()})
 	}
 	return list
 }

@@ -18,7 +18,7 @@ import (
 // handOver is a command that belongs to a stage: clawsh becomes that stage. Only claw-llm gets the provider keys, and
 // claw-loop, which passes them on to it.
 func handOver(name, stage, sub, args, summary string) command.Command {
-	return command.Command{Name: name, Args: args, Max: -1, Summary: summary, HandOver: true, Example: "clawsh " + name,
+	return command.Command{Name: name, Args: args, Max: -1, Summary: summary, HandOver: true, Example: "clawsh " + name, Relay: relay(stage, sub),
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			path, err := process.Find(stage)
 			if err != nil {
@@ -38,7 +38,7 @@ func ofMemory(name, sub, args, summary string) command.Command {
 
 // reset archives the conversation that -c would continue here, or the one that is named.
 func reset(name string) command.Command {
-	c := ofMemory(name, "archive --latest", "[CONVERSATION_ID]", "archive the conversation that -c continues here, so that the next message begins a new one")
+	c := ofMemory(name, "archive", "[CONVERSATION_ID]", "archive the conversation that -c continues here, so that the next message begins a new one")
 	c.Run = func(ctx context.Context, call *command.Call) (command.Result, error) {
 		if named(call.Raw) {
 			return ofMemory(name, "archive", "", "").Run(ctx, call)

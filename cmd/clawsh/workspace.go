@@ -190,7 +190,7 @@ root, if it was trusted. A directory that takes the place of a trusted one is no
 }
 
 func workspaceForget() command.Command {
-	return command.Command{Name: "workspace forget", Access: stopping, Args: "DIR", Min: 1, Max: 1, Summary: "no longer let the agent work in a directory",
+	return command.Command{Name: "workspace forget", Access: stopping, Complete: workspaces, Args: "DIR", Min: 1, Max: 1, Summary: "no longer let the agent work in a directory",
 		Example: "clawsh workspace forget .",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

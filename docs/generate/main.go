@@ -15,15 +15,11 @@ import (
 	"time"
 
 	"clawsh/docs/manual"
+	"clawsh/lib/command"
 	"clawsh/lib/record"
 )
 
-func main() {
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "generate:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.End("generate", run(os.Args[1:])) }
 
 func run(args []string) error {
 	if len(args) < 2 {

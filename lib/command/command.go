@@ -38,6 +38,8 @@ type App struct {
 	Access Access
 	// NoWorkspace is set if none of its commands has a use for the workspace.
 	NoWorkspace bool
+	// Values gives the values of flags by their names, for the shell's completion, where a command does not give them itself.
+	Values map[string]Complete
 	// Commands is the table. The command with an empty Name is what the program does without one.
 	Commands []Command
 }
@@ -75,6 +77,8 @@ type Command struct {
 	// Complete gives the values that an argument may have, and CompleteFlags those of flags, for the shell's completion.
 	Complete      Complete
 	CompleteFlags map[string]Complete
+	// Relay completes a HandOver command.
+	Relay Relay
 	// Flags declares the command's own flags.
 	Flags func(*pflag.FlagSet)
 	// Access is what this command keeps, if that is not what the App says.

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -10,9 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/pflag"
-
-	"clawsh/lib/envelope"
-	"clawsh/lib/terminal"
 )
 
 // Help is the help of a program or of one of its commands: the result of "help" and --help.
@@ -51,6 +47,14 @@ type FlagHelp struct {
 func helpCommand(p *program) Command {
 	return Command{Name: "help", Args: "[COMMAND]", Max: -1, Summary: "show what a command does",
 		Example: p.Name + " help",
+		Complete: func(context.Context, *Call) (list []Value) {
+			for _, name := range p.names() {
+				if !strings.Contains(name, " ") {
+					list = append(list, Value{Name: name})
+				}
+			}
+			return list
+		},
 		Run: func(_ context.Context, c *Call) (Result, error) {
 			name := strings.Join(c.Args, " ")
 			if name != "" && !p.has(name) {
@@ -72,23 +76,12 @@ func (p *program) has(name string) bool {
 func completionCommand(p *program) Command {
 	return Command{Name: "completion", Args: "bash|zsh|fish|powershell", Min: 1, Max: 1, Summary: "print a shell completion script",
 		Example: "source <(" + p.Name + " completion bash)",
+		Complete: func(context.Context, *Call) []Value {
+			return []Value{{Name: "bash"}, {Name: "zsh"}, {Name: "fish"}, {Name: "powershell"}}
+		},
 		Run: func(_ context.Context, c *Call) (Result, error) {
-			var b bytes.Buffer
-			var err error
-			switch c.Args[0] {
-			case "bash":
-				err = p.root.GenBashCompletionV2(&b, true)
-			case "zsh":
-				err = p.root.GenZshCompletion(&b)
-			case "fish":
-				err = p.root.GenFishCompletion(&b, true)
-			case "powershell":
-				err = p.root.GenPowerShellCompletionWithDesc(&b)
-			default:
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "completion for %q: want bash, zsh, fish or powershell",
-					terminal.Escape(c.Args[0]))
-			}
-			return completion{Shell: c.Args[0], Script: b.String()}, err
+			script, err := p.script(c.Args[0])
+			return completion{Shell: c.Args[0], Script: script}, err
 		}}
 }
 

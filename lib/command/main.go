@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"clawsh/lib/envelope"
 	"clawsh/lib/secret"
 	"clawsh/lib/terminal"
@@ -94,7 +96,8 @@ func (p *program) getenv(name string) string {
 // format that was asked for.
 func requestedFormat(args []string) string {
 	for i, a := range args {
-		if a == "--" {
+		if a == "--" || i == 0 && strings.HasPrefix(a, cobra.ShellCompRequestCmd) { // where the format is what is being typed
+
 			break
 		}
 		if v, ok := strings.CutPrefix(a, "--output-format="); ok {

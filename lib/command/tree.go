@@ -63,6 +63,7 @@ func (p *program) build(ctx context.Context) *tree {
 	g.StringVar(&p.global.As, "as", "", "report as the command `NAME`")
 	g.Lookup("as").Hidden = true
 	g.StringVar(&p.global.JQ, "jq", "", "print the results of the jq expression `EXPR` over the JSON envelope")
+	p.formats(t)
 	commands := append(slices.Clone(p.Commands), helpCommand(p), completionCommand(p))
 	for _, c := range commands {
 		p.attach(ctx, t, c)

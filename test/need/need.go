@@ -27,6 +27,8 @@ const (
 	Terminal   = "terminal"   // pseudo-terminals
 	Full       = "full"       // /dev/full
 	AMD64      = "amd64"      // a processor of that kind
+	// BashCompletion is bash's package of completions, which loads ours.
+	BashCompletion = "bash-completion"
 )
 
 // programs are what tests look for on PATH.
@@ -35,7 +37,7 @@ var programs = []string{"bash", "bwrap", "cargo", "direnv", "fish", "gawk", "gcc
 
 // Known tells whether tests can be skipped for want of the thing: a name that nobody knows would demand nothing.
 func Known(thing string) bool {
-	things := []string{Sandbox, Native, Landlock, Bubblewrap, RootTasks, Namespaces, Confined, Seccomp, Terminal, Full, AMD64}
+	things := []string{Sandbox, Native, Landlock, Bubblewrap, RootTasks, Namespaces, Confined, Seccomp, Terminal, Full, AMD64, BashCompletion}
 	return slices.Contains(things, thing) || slices.Contains(programs, thing)
 }
 

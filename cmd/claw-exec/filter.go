@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"clawsh/lib/command"
@@ -167,7 +166,7 @@ func (e *executor) handle(ctx context.Context, line record.Line, out *stage.Writ
 	}
 	o := e.outcome(ctx, call)
 	if call.Repaired != "" {
-		o.Output = "[" + bounded(call.Repaired) + "]\n" + o.Output
+		o.Output = "[" + record.Shorten(call.Repaired, maxRepairedBytes) + "]\n" + o.Output
 	}
 	var found secret.Counts
 	o.Error, found = e.call.Secrets.String(o.Error)
@@ -190,13 +189,6 @@ func (e *executor) handle(ctx context.Context, line record.Line, out *stage.Writ
 
 // maxRepairedBytes bounds what is said about a call that was mended.
 const maxRepairedBytes = 300
-
-func bounded(s string) string {
-	if len(s) > maxRepairedBytes {
-		return strings.ToValidUTF8(s[:maxRepairedBytes], "") + "…"
-	}
-	return s
-}
 
 func denied(format string, args ...any) outcome {
 	return outcome{status: record.StatusDenied, Result: tool.Result{Error: fmt.Sprintf(format, args...)}}

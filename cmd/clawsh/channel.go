@@ -20,8 +20,6 @@ import (
 type Channel interface {
 	// Name is the channel's name in the configuration and the log.
 	Name() string
-	// SupportsDraftUpdates tells whether Update shows an answer while it is being written.
-	SupportsDraftUpdates() bool
 	// Update shows what happens during a turn: deltas, tool calls and results.
 	Update(line record.Line) error
 	// Send shows the final record of a turn.
@@ -57,9 +55,6 @@ func newCLI(c *command.Call, draft bool) *cli {
 
 // Name implements Channel.
 func (c *cli) Name() string { return "cli" }
-
-// SupportsDraftUpdates implements Channel.
-func (c *cli) SupportsDraftUpdates() bool { return c.draft }
 
 // Update implements Channel.
 func (c *cli) Update(line record.Line) error {

@@ -10,16 +10,13 @@ import (
 	"clawsh/lib/envelope"
 )
 
-// Delete removes conversations with their entries, and returns what they were. Ids are as for Resolve; one that is not found
-// or ambiguous means that none is removed. Their bytes are gone from the file, from both indexes and from the log, as Clear
+// DeleteAlso removes conversations with their entries, and returns what they were. Ids are as for Resolve; one that is not found
+// or ambiguous means that none is removed. Their bytes are gone from the file, from both indexes and from the log, as ClearAlso
 // promises it. That takes as long as rewriting the file; other processes may read meanwhile, and write between its steps. If it
 // is interrupted or fails behind the first step, the conversations are there without entries, to be deleted again.
 // Receipts are not kept here, so they stay.
-func (s *Store) Delete(ids ...string) ([]Conversation, error) {
-	return s.DeleteAlso(func() error { return nil }, ids...)
-}
-
-// DeleteAlso is Delete, and calls also when the conversations are gone and the file is not yet rewritten: to remove what is kept of them
+//
+// It calls also when the conversations are gone and the file is not yet rewritten: to remove what is kept of them
 // elsewhere. Also must not use the Store.
 func (s *Store) DeleteAlso(also func() error, ids ...string) ([]Conversation, error) {
 	s.mu.Lock()

@@ -16,7 +16,7 @@ type Imported struct {
 	Err            error
 }
 
-// Import stores records as Put does, and conversation records, in one transaction; agent is for conversations for which
+// Import stores records as Keep does, and conversation records, in one transaction; agent is for conversations for which
 // no record names one. A record that cannot be stored does not keep the others from it. An error means that none is stored.
 func (s *Store) Import(batch []record.Line, agent string) ([]Imported, error) {
 	s.mu.Lock()

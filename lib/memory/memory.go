@@ -1,17 +1,17 @@
 // Package memory keeps conversations in one SQLite file: what people wrote, what models answered, what tools returned.
 //
-// A Store is opened on a file, takes records as they pass by (Put), and is asked in four ways: Conversations and Show
-// list, Search finds, Context gives the recent turns back as messages for a model. Delete forgets conversations and Clear
+// A Store is opened on a file, takes records as they pass by (Keep), and is asked in four ways: Conversations and Show
+// list, Find finds, Context gives the recent turns back as messages for a model. DeleteAlso forgets conversations and ClearAlso
 // everything; Check says
 // what is wrong, Export and Import carry records elsewhere, Backup copies the file. The file
 // may be used by any number of processes at once.
 //
 // # Promises
 //
-// A record that Put returned nil for survives a crash of the process and of the machine: the file is in WAL mode with
+// A record that Keep returned nil for survives a crash of the process and of the machine: the file is in WAL mode with
 // synchronous=FULL. Putting the same record again stores nothing. What a provider sent in its own format
 // (raw_provider_payload) and permits are never stored. The file and its companions (-wal, -shm) are readable by their
-// owner only. Deleted content is overwritten (secure_delete), and Delete and Clear leave no byte of it.
+// owner only. Deleted content is overwritten (secure_delete), and DeleteAlso and ClearAlso leave no byte of it.
 //
 // # The file
 //
@@ -67,7 +67,7 @@ type Conversation struct {
 	Directory string `json:"directory,omitzero"`
 }
 
-// Entry is one stored record. Kind is that of the record; Role is user, assistant or tool. Content is what Search
+// Entry is one stored record. Kind is that of the record; Role is user, assistant or tool. Content is what Find
 // looks at: the user's text, the model's text, or a tool's output with its error behind it. The content of a final is
 // empty when it repeats the turn's last response.
 type Entry struct {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -165,7 +164,7 @@ func (m *Mirror) put(root *os.Root, e *Entry, agent string) error {
 	}
 	trace := traceLine{TS: e.TS, Agent: agent, ConversationID: e.ConversationID, TurnID: e.TurnID}
 	if f, ok := forms[e.Kind]; ok {
-		trace.Event, trace.Message = f.event, shorten(f.tell(e), maxTraceBytes)
+		trace.Event, trace.Message = f.event, record.Shorten(f.tell(e), maxTraceBytes)
 	}
 	file = path.Join(agent, "agent.jsonl")
 	if err := appendLine(root, file, trace); err != nil && failed == nil { // a session does not go without its line for want of a trace
@@ -271,16 +270,4 @@ func empty(root *os.Root, name string) error {
 	}
 	defer f.Close()
 	return f.Truncate(0)
-}
-
-// shorten cuts s to at most maxBytes bytes, at a rune, and says so with an ellipsis.
-func shorten(s string, maxBytes int) string {
-	if len(s) <= maxBytes {
-		return s
-	}
-	end := maxBytes - len("…")
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
 }

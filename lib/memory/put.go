@@ -10,18 +10,14 @@ import (
 	"clawsh/lib/record"
 )
 
-// Put stores a user, response, tool_result, final or summary record; others are ErrKind. When it returns nil the record is
+// Keep stores a user, response, tool_result, final or summary record; others are ErrKind. When it returns nil the record is
 // durable. The same record again is stored once; another record with its id is ErrConflict.
 //
 // Agent is the agent of the conversation, if the record begins one: "" means the record's own, or DefaultAgent. A
 // record without conversation_id goes to Unfiled; one without turn_id joins its conversation's last turn, or begins one
 // if it is a user message; one without an id gets one, and is stored each time.
-func (s *Store) Put(line record.Line, agent string) error {
-	_, _, err := s.Keep(line, agent, Place{})
-	return err
-}
-
-// Keep is Put. It returns the entry as it is stored, and whether it was stored now and not before. A user's message takes its
+//
+// It returns the entry as it is stored, and whether it was stored now and not before. A user's message takes its
 // conversation to the place, unless that has no directory.
 func (s *Store) Keep(line record.Line, agent string, at Place) (Entry, bool, error) {
 	e, own, err := entryOf(line)

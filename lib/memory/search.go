@@ -60,12 +60,6 @@ type Hit struct {
 	Matches        []Span      `json:"matches"`
 }
 
-// Search is the hits of Find, without where the next page begins.
-func (s *Store) Search(query string, o SearchOptions) ([]Hit, error) {
-	found, err := s.Find(query, o)
-	return found.Hits, err
-}
-
 // Find finds the entries whose content holds every word of the query, in any place and order, without regard to letter case.
 //
 //	word         what stands between blanks, whatever characters it is made of, also as a part of a word

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 	"unicode"
+
+	"clawsh/lib/record"
 )
 
 // Codes of an Error.
@@ -85,15 +87,7 @@ func printable(s string) string {
 }
 
 // clip cuts a text to a number of bytes, between characters.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && s[most]&0xc0 == 0x80 {
-		most--
-	}
-	return s[:most]
-}
+func clip(s string, most int) string { return record.Cut(s, most) }
 
 // short is a name as messages quote it.
 func short(s string) string { return clip(printable(s), 80) }

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"io"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -52,4 +53,23 @@ func MapStrings(raw []byte, f func(string) string) ([]byte, error) {
 			}
 		}
 	}
+}
+
+// Cut is the beginning of a text, at most so many bytes, of whole characters.
+func Cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:max(most, 0)]
+}
+
+// Shorten is Cut to at most so many bytes with an ellipsis, where anything is left out.
+func Shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return Cut(s, most-len("…")) + "…"
 }

@@ -46,3 +46,21 @@ func FuzzMapStrings(f *testing.F) {
 		}
 	})
 }
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		text         string
+		bytes        int
+		cut, shorten string
+	}{
+		{"", 0, "", ""}, {"abc", 3, "abc", "abc"}, {"abcdef", 5, "abcde", "ab…"}, {"größer", 3, "gr", "…"}, {"größer", 4, "grö", "g…"},
+		{"größer", 6, "größ", "gr…"}, {"👍👍", 7, "👍", "👍…"}, {"\xff\xfe\xfd\xfcabc", 5, "\xff\xfe\xfd\xfca", "\xff\xfe…"},
+	} {
+		if got := Cut(c.text, c.bytes); got != c.cut {
+			t.Errorf("Cut(%q, %d) = %q, want %q", c.text, c.bytes, got, c.cut)
+		}
+		if got := Shorten(c.text, c.bytes); got != c.shorten {
+			t.Errorf("Shorten(%q, %d) = %q, want %q", c.text, c.bytes, got, c.shorten)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/place"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
 	"clawsh/lib/sandbox"
@@ -155,20 +156,12 @@ func confinement(r sandbox.Report) *record.Confinement {
 	return c
 }
 
-// real follows links as far as there is something.
-func real(path string) string {
-	if r, err := filepath.EvalSymlinks(path); err == nil {
-		return r
-	}
-	return filepath.Clean(path)
-}
-
 func realAll(paths []string) []string {
 	out := []string{}
 	for _, p := range paths {
 		if p != "" {
 			out = append(out, filepath.Clean(p))
-			if r := real(p); r != filepath.Clean(p) {
+			if r := place.Real(p); r != filepath.Clean(p) {
 				out = append(out, r)
 			}
 		}

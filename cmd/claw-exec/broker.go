@@ -9,12 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
+	"clawsh/lib/place"
 	"clawsh/lib/process"
 	"clawsh/lib/sandbox"
 	"clawsh/lib/tool"
@@ -136,7 +136,7 @@ func (b *brokerState) run(ctx context.Context, a ask, files []*os.File) answer {
 		return answer{Error: b.sandboxErr.Error(), Refused: true}
 	}
 	a.Adapt.Self = true
-	exit, report, err := b.sandbox.Run(ctx, a.Adapt, sandbox.Program{Dir: real(b.config.WorkspaceDir)},
+	exit, report, err := b.sandbox.Run(ctx, a.Adapt, sandbox.Program{Dir: place.Real(b.config.WorkspaceDir)},
 		sandbox.Streams{Stdin: files[0], Stdout: files[1], Stderr: files[2]})
 	var none *sandbox.Unavailable
 	var no syscall.Errno
@@ -154,7 +154,7 @@ func (b *brokerState) run(ctx context.Context, a ask, files []*os.File) answer {
 // runBare has a script interpreted without a sandbox, which the configuration has asked for in so many words.
 func (b *brokerState) runBare(ctx context.Context, files []*os.File) answer {
 	report := sandbox.Report{Engine: sandbox.Off, Guarantees: map[sandbox.Guarantee]string{}, Missing: sandbox.All}
-	p := sandbox.Interpreter(process.Self(), real(b.config.WorkspaceDir))
+	p := sandbox.Interpreter(process.Self(), place.Real(b.config.WorkspaceDir))
 	code, err := process.RunTree(ctx, process.TreeSpec{Argv: p.Argv, Dir: p.Dir, Env: p.Env,
 		Stdin: files[0], Stdout: files[1], Stderr: files[2]})
 	b.sweep()
@@ -202,10 +202,10 @@ func sandboxPlace(c *command.Call, cfg *config.Config) sandbox.Place {
 	}
 	refuse := realAll([]string{home, cfg.Home})
 	// A directory of PATH that holds more than programs is not shown.
-	programs := slices.DeleteFunc(tool.ProgramDirs(c.Getenv("PATH"), real(cfg.WorkspaceDir), cfg.Home), func(dir string) bool {
-		return slices.ContainsFunc(refuse, func(r string) bool { return r == dir || strings.HasPrefix(r, strings.TrimSuffix(dir, "/")+"/") })
+	programs := slices.DeleteFunc(tool.ProgramDirs(c.Getenv("PATH"), place.Real(cfg.WorkspaceDir), cfg.Home), func(dir string) bool {
+		return slices.ContainsFunc(refuse, func(r string) bool { return place.Within(dir, r) })
 	})
-	return sandbox.Place{HomeSeen: homeSeen(cfg), Cache: cacheDir(cfg), CacheSeen: cacheSeen(cfg), Workspace: real(cfg.WorkspaceDir), ID: cfg.Workspace.ID, Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite,
+	return sandbox.Place{HomeSeen: homeSeen(cfg), Cache: cacheDir(cfg), CacheSeen: cacheSeen(cfg), Workspace: place.Real(cfg.WorkspaceDir), ID: cfg.Workspace.ID, Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite,
 		Read: append(realAll(cfg.Sandbox.Read), programs...), Roots: cfg.Readable(), Hidden: realAll(hidden),
 		Refuse: refuse, Image: cfg.Sandbox.Image, Runtime: cfg.Sandbox.ContainerEngine}
 }

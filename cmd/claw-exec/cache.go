@@ -10,6 +10,7 @@ import (
 
 	"clawsh/lib/config"
 	"clawsh/lib/durable"
+	"clawsh/lib/place"
 	"clawsh/lib/sandbox"
 )
 
@@ -19,7 +20,7 @@ func cacheDir(cfg *config.Config) string {
 	if !cfg.Sandbox.Cache || cfg.Sandbox.Deterministic {
 		return ""
 	}
-	workspace := real(cfg.WorkspaceDir)
+	workspace := place.Real(cfg.WorkspaceDir)
 	info, err := os.Stat(workspace)
 	if err != nil {
 		return ""
@@ -30,7 +31,7 @@ func cacheDir(cfg *config.Config) string {
 	}
 	mark := config.Mark(workspace, fmt.Sprintf("%d:%d", st.Dev, st.Ino))
 	sum := sha256.Sum256([]byte(workspace + "\x00" + mark))
-	return filepath.Join(real(cfg.Home), "cache", fmt.Sprintf("%x", sum[:12]))
+	return filepath.Join(place.Real(cfg.Home), "cache", fmt.Sprintf("%x", sum[:12]))
 }
 
 // cacheSeen is where programs see it.

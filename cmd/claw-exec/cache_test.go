@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"clawsh/lib/config"
+	"clawsh/lib/place"
 )
 
 // The oldest goes first, a module cache as a whole, and nothing that a link leads to.
@@ -94,7 +95,7 @@ func TestCacheBelongsToADirectory(t *testing.T) {
 	}
 	st := info.Sys().(*syscall.Stat_t)
 	id := fmt.Sprintf("%d:%d", st.Dev, st.Ino)
-	if sum := sha256.Sum256([]byte(real(dir+"/ws") + "\x00" + config.Mark(dir+"/ws", id))); filepath.Base(first) != fmt.Sprintf("%x", sum[:12]) {
+	if sum := sha256.Sum256([]byte(place.Real(dir+"/ws") + "\x00" + config.Mark(dir+"/ws", id))); filepath.Base(first) != fmt.Sprintf("%x", sum[:12]) {
 		t.Errorf("%s does not know when the directory was made, and the next one may get its inode", first)
 	}
 	if err := os.Rename(dir+"/ws", dir+"/gone"); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"clawsh/lib/config"
 	"clawsh/lib/edit"
+	"clawsh/lib/place"
 	"clawsh/lib/record"
 	"clawsh/lib/terminal"
 )
@@ -197,8 +198,8 @@ func stays(now, diff string) string {
 // present reads a text file of the workspace, and tells whether it exists. No link is followed.
 func present(cfg *config.Config, path string) (text string, exists bool, err error) {
 	if filepath.IsAbs(path) {
-		rel, err := filepath.Rel(cfg.WorkspaceDir, path)
-		if err != nil || !filepath.IsLocal(rel) {
+		rel, ok := place.Below(cfg.WorkspaceDir, path)
+		if !ok {
 			return "", false, errors.New("it is outside the workspace")
 		}
 		path = rel

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"clawsh/lib/envelope"
+	"clawsh/lib/place"
 )
 
 // Context bounds what a model is sent of a conversation, in tokens as package conversation estimates them.
@@ -25,7 +26,7 @@ func (v *validator) projectFile(name string) {
 func (c *Config) Forbids(name string) bool {
 	for _, f := range c.Security.ForbiddenPaths {
 		for _, dir := range []string{c.WorkspaceDir, c.Workspace.Real} {
-			if dir != "" && inside(filepath.Join(dir, name), f) {
+			if dir != "" && place.Within(f, filepath.Join(dir, name)) {
 				return true
 			}
 		}

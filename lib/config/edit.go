@@ -37,8 +37,8 @@ func Edit(src []byte, settings []Setting) ([]byte, error) {
 	return src, nil
 }
 
-// place is where a key's value stands, or where its table ends.
-type place struct {
+// span is where a key's value stands, or where its table ends.
+type span struct {
 	valueFrom, valueTo int
 	tableEnd           int
 	found, table       bool
@@ -73,8 +73,8 @@ func splice(src []byte, from, to int, text string) []byte {
 }
 
 // locate finds the key in its table. The value reaches from behind the = to the end of the expression.
-func locate(src []byte, table, name string) place {
-	p := place{table: table == ""}
+func locate(src []byte, table, name string) span {
+	p := span{table: table == ""}
 	var parser unstable.Parser
 	parser.Reset(src)
 	current, lines := "", &lineCount{data: src}

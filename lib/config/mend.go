@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"clawsh/lib/place"
 )
 
 // target is an entry of the home as it was when it was inspected.
@@ -50,9 +52,9 @@ func (g *guard) newTarget(path string, info fs.FileInfo, forbidden fs.FileMode) 
 	if g.root == nil || owner(info) != g.euid || !info.IsDir() && !info.Mode().IsRegular() {
 		return nil
 	}
-	real := resolved(g.home)
+	real := place.Real(g.home)
 	for _, dir := range []string{g.home, real} {
-		if below, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(below) {
+		if below, ok := place.Below(dir, path); ok {
 			return &target{home: real, below: below, root: g.root, entry: info, euid: g.euid, forbidden: forbidden}
 		}
 	}
@@ -132,13 +134,6 @@ func openStep(dir *os.File, name string, directory bool) (*os.File, error) {
 			return os.NewFile(uintptr(fd), name), nil
 		}
 	}
-}
-
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
 }
 
 // linkedElsewhere tells whether a file has several names.

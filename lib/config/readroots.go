@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"clawsh/lib/place"
 )
 
 // ReadRoot is a directory of security.read_roots: tools may read what is below it and change nothing.
@@ -41,13 +43,13 @@ func (v *validator) readRoots(c *Config) {
 		c.Security.ReadRoots[i] = root
 		switch {
 		case root == "":
-		case root == "/" || home != "" && inside(filepath.Clean(home), root):
+		case root == "/" || home != "" && place.Within(root, filepath.Clean(home)):
 			v.problem("security.read_roots", "%s: it is, or holds, your home directory; want a directory below it", quote("", p))
-		case inside(c.Home, root) || inside(root, c.Home):
+		case place.Within(root, c.Home) || place.Within(c.Home, root):
 			v.problem("security.read_roots", "%s: it and clawsh's home %s must not contain each other", quote("", p), c.Home)
-		case inside(root, "/dev") || inside(root, "/proc") || inside(root, "/sys"):
+		case place.Within("/dev", root) || place.Within("/proc", root) || place.Within("/sys", root):
 			v.problem("security.read_roots", "%s: it holds devices and the state of the system, not files", quote("", p))
-		case slices.ContainsFunc(sandboxOwn, func(own string) bool { return inside(own, root) }):
+		case slices.ContainsFunc(sandboxOwn, func(own string) bool { return place.Within(root, own) }):
 			v.problem("security.read_roots", "%s: programs have temporary directories of their own there; want a directory below it, such as /var/log", quote("", p))
 		}
 	}
@@ -79,7 +81,7 @@ func (p Paths) unreadable(c *Config, root string) string {
 		return "it is a link to " + real + ": name that"
 	case !info.IsDir():
 		return "it is not a directory"
-	case c.Workspace.Err == nil && c.Workspace.Dir != "" && (inside(root, c.Workspace.Dir) || inside(root, c.Workspace.Real)):
+	case c.Workspace.Err == nil && c.Workspace.Dir != "" && (place.Within(c.Workspace.Dir, root) || place.Within(c.Workspace.Real, root)):
 		return "it is in the workspace"
 	}
 	for _, held := range []string{p.getenv("HOME"), c.Home, c.File, c.Memory.Path, c.Receipts.Path} {
@@ -121,7 +123,7 @@ func (c *Config) ReadRootOf(path string) string {
 		return ""
 	}
 	for _, r := range c.Readable() {
-		if inside(filepath.Clean(path), r) {
+		if place.Within(r, filepath.Clean(path)) {
 			return r
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"clawsh/lib/place"
 )
 
 // Sandbox says what programs that tools start see and may take. A limit that is zero is refused: a program without it is
@@ -48,7 +50,7 @@ func (v *validator) sandbox(s *Sandbox, mode string, c *Config) {
 			continue
 		}
 		for _, f := range slices.Concat(c.Security.ForbiddenPaths, []string{c.Home}, SecretPaths(v.paths.getenv("HOME"))) {
-			if f != "" && s.Read[i] != "" && inside(s.Read[i], f) {
+			if f != "" && s.Read[i] != "" && place.Within(f, s.Read[i]) {
 				v.problem("sandbox.read", "%s: it is in a forbidden place (%s), and would stay hidden", quote("", p), f)
 				break
 			}

@@ -3,12 +3,12 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
+	"clawsh/lib/place"
 	"clawsh/lib/spelling"
 )
 
@@ -139,7 +139,7 @@ func (v *validator) places(f *file, c *Config) {
 		return
 	}
 	for key, path := range map[string]string{"memory.path": c.Memory.Path, "receipts.path": c.Receipts.Path, "workspace_dir": c.File} {
-		if inside(path, c.WorkspaceDir) {
+		if place.Within(c.WorkspaceDir, path) {
 			v.problem(key, "%s must not lie in the workspace, where tools write", path)
 		}
 	}
@@ -147,16 +147,11 @@ func (v *validator) places(f *file, c *Config) {
 	switch ws := c.WorkspaceDir; {
 	case ws == "/" || ws == filepath.Clean(home):
 		v.problem("workspace_dir", "%s: tools would own everything; want a directory below it", quote("", ws))
-	case inside(c.Home, ws) || inside(ws, c.Home):
+	case place.Within(ws, c.Home) || place.Within(c.Home, ws):
 		v.problem("workspace_dir", "%s: it and clawsh's home %s must not contain each other", quote("", ws), c.Home)
-	case home != "" && inside(home, ws):
+	case home != "" && place.Within(ws, home):
 		v.problem("workspace_dir", "%s: it contains your home directory", quote("", ws))
 	}
-}
-
-// inside tells whether path is dir or below it.
-func inside(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(os.PathSeparator))+string(os.PathSeparator))
 }
 
 func (v *validator) security(s *Security) {

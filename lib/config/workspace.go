@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"clawsh/lib/envelope"
+	"clawsh/lib/place"
 )
 
 // Where a workspace's directory was named.
@@ -212,7 +213,7 @@ func (p Paths) unfit(c *Config, real string, info fs.FileInfo) string {
 	}
 	for _, held := range []struct{ what, path string }{{"your home directory", home}, {"clawsh's home", c.Home}, {"clawsh's home", usual},
 		{"clawsh's configuration", c.File}, {"clawsh's memory", c.Memory.Path}, {"the receipts", c.Receipts.Path}} {
-		if held.path != "" && (held.path == c.Home || !inside(held.path, c.Home)) && p.looks.holds(info, held.path) {
+		if held.path != "" && (held.path == c.Home || !place.Within(c.Home, held.path)) && p.looks.holds(info, held.path) {
 			return "it is, or holds, " + held.what
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"clawsh/lib/place"
 )
 
 // Stat implements looking at a file, through links.
@@ -134,5 +136,5 @@ func (p *Policy) everything(w string) bool {
 	}
 	parts := strings.Split(w[1:], "/")
 	homes := slices.Contains([]string{"home", "Users", "users"}, parts[0])
-	return len(parts) == 1 || len(parts) == 2 && homes || inside(p.root, w) || inside(p.workspace, w) || inside(filepath.Dir(p.home), w)
+	return len(parts) == 1 || len(parts) == 2 && homes || place.Within(w, p.root) || place.Within(w, p.workspace) || place.Within(w, filepath.Dir(p.home))
 }

@@ -10,6 +10,8 @@ import (
 
 	"mvdan.cc/sh/v3/pattern"
 	"mvdan.cc/sh/v3/syntax"
+
+	"clawsh/lib/place"
 )
 
 // found are the names that a program finds while it runs, and gives to another one.
@@ -124,7 +126,7 @@ func (j *judge) below(n found, s *state, visit func(path string, e fs.DirEntry) 
 	var walk func(dir string, depth int) bool
 	walk = func(dir string, depth int) bool {
 		entries, err := j.readDir(j.p, dir)
-		if err != nil && !absent(err) && !errors.Is(err, fs.ErrPermission) {
+		if err != nil && !place.Absent(err) && !errors.Is(err, fs.ErrPermission) {
 			f = opaque("%+q holds more than can be looked through: name a smaller directory", bounded(dir))
 			return false
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"clawsh/lib/place"
 )
 
 // call judges a simple command: its assignments, and the words that it becomes.
@@ -266,7 +268,7 @@ func (j *judge) tree(text string, s *state) finding {
 	var walk func(dir string, depth int)
 	walk = func(dir string, depth int) {
 		entries, err := j.readDir(j.p, dir)
-		if err != nil && !absent(err) {
+		if err != nil && !place.Absent(err) {
 			f = stricter(f, opaque("%+q holds more than can be looked through: name a smaller directory", bounded(text)))
 		}
 		for _, e := range entries {

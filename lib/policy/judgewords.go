@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"clawsh/lib/place"
 )
 
 // special are the parameters whose values are numbers or nothing, in any script.
@@ -154,7 +156,7 @@ func (j *judge) expanded(w *syntax.Word, s *state, f finding) ([]value, finding)
 
 // listed lists a directory for a pattern. Of those above the workspace nothing is told, as when it runs.
 func (j *judge) listed(path string, refused *finding) ([]fs.DirEntry, error) {
-	if slices.ContainsFunc(append([]string{j.p.root, j.p.workspace}, j.p.readRoots...), func(dir string) bool { return path != dir && inside(dir, path) }) {
+	if slices.ContainsFunc(append([]string{j.p.root, j.p.workspace}, j.p.readRoots...), func(dir string) bool { return path != dir && place.Within(path, dir) }) {
 		return nil, nil
 	}
 	if f := onlyBlocked(j.p.pathFrom(j.p.root, path, reading)); f.blocked {

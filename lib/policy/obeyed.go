@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"clawsh/lib/obeyed"
+	"clawsh/lib/place"
 )
 
 // ruleObeyed is about files that other programs of the user obey: writing one is a way out of the sandbox.
@@ -40,8 +41,8 @@ func (p *Policy) obeyed(name, abs string, a access, workspaces []string) (findin
 // below is a path relative to the workspace, if it lies in it.
 func below(abs string, workspaces ...string) string {
 	for _, w := range workspaces {
-		if abs != w && inside(abs, w) {
-			return strings.TrimPrefix(abs, strings.TrimSuffix(w, "/")+"/")
+		if name, ok := place.Below(w, abs); ok && name != "." {
+			return name
 		}
 	}
 	return abs
@@ -67,7 +68,7 @@ func (p *Policy) completes(abs string) bool {
 				return true
 			}
 		}
-		if !inside(dir, p.root) {
+		if !place.Within(p.root, dir) {
 			break
 		}
 	}
@@ -87,7 +88,7 @@ func (p *Policy) repositoryOf(abs string) (repository string, runs bool) {
 		if obeyed.Repository(dir) {
 			return dir, gitRuns(strings.ToLower(child))
 		}
-		if dir == filepath.Dir(dir) || !inside(dir, p.root) {
+		if dir == filepath.Dir(dir) || !place.Within(p.root, dir) {
 			return "", false
 		}
 	}
@@ -212,9 +213,11 @@ func joined(a, b []string) []string {
 	return out
 }
 
-// among tells whether a path is, or lies in, one of several.
+// among tells whether a path is, or lies in, one of several. Those in the workspace are relative to it.
 func among(path string, places []string) bool {
-	return slices.ContainsFunc(places, func(place string) bool { return inside(path, place) })
+	return slices.ContainsFunc(places, func(dir string) bool {
+		return path == dir || dir != "." && filepath.IsAbs(path) == filepath.IsAbs(dir) && place.Within(filepath.Join("/", dir), filepath.Join("/", path))
+	})
 }
 
 // foreseen tells whether a permit is for all files that a finding is about.

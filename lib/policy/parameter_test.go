@@ -13,6 +13,8 @@ import (
 
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
+
+	"clawsh/lib/place"
 )
 
 // ran are the words that the interpreter gives to a command at the end of a script.
@@ -26,7 +28,7 @@ func ran(t *testing.T, dir, script string) ([]string, bool) {
 	called := false
 	r, err := interp.New(interp.StdIO(nil, &bytes.Buffer{}, &bytes.Buffer{}), interp.Dir(dir),
 		interp.ReadDirHandler2(func(ctx context.Context, path string) ([]fs.DirEntry, error) {
-			if path != dir && inside(dir, path) {
+			if path != dir && place.Within(path, dir) {
 				return nil, nil // as the shell tool has it
 			}
 			return os.ReadDir(path)

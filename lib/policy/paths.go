@@ -3,12 +3,12 @@ package policy
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
+
+	"clawsh/lib/place"
 )
 
 // access is what is done with a path.
@@ -29,12 +29,6 @@ func toWrite(write bool) access {
 	return reading
 }
 
-// maxPathBytes is what a path may have; no kernel here takes more (PATH_MAX).
-const maxPathBytes = 4096
-
-// maxPathParts is how many directories may be in each other: each is looked at, from the top.
-const maxPathParts = 256
-
 // path judges a path that a tool is given, relative to the workspace.
 func (p *Policy) path(name string, a access) finding {
 	if f, bad := odd(name); bad {
@@ -48,7 +42,7 @@ func (p *Policy) word(dir, word string, a access) finding {
 	switch {
 	case strings.HasPrefix(word, "~"):
 		return outside(word)
-	case word == "" || len(word) > maxPathBytes || !utf8.ValidString(word):
+	case word == "" || len(word) > place.MaxBytes || !utf8.ValidString(word):
 		return finding{}
 	}
 	return p.pathFrom(dir, word, a)
@@ -65,7 +59,7 @@ func (p *Policy) pathFrom(dir, name string, a access) finding {
 	if written.blocked {
 		return written
 	}
-	real, err := p.resolve(abs)
+	real, err := place.Resolve(p.fs, abs)
 	if err != nil {
 		return blocked("path.invalid", "%+q cannot be examined: %v", bounded(name), reason(err))
 	}
@@ -90,7 +84,7 @@ func odd(name string) (finding, bool) {
 	switch {
 	case name == "":
 		return blocked("path.invalid", "the path is empty"), true
-	case len(name) > maxPathBytes || !utf8.ValidString(name):
+	case len(name) > place.MaxBytes || !utf8.ValidString(name):
 		return blocked("path.invalid", "the path is too long or not UTF-8"), true
 	case strings.HasPrefix(name, "~"):
 		return outside(name), true
@@ -106,13 +100,13 @@ func odd(name string) (finding, bool) {
 // place judges an absolute path, given the names of the workspace in the same terms.
 func (p *Policy) place(name, abs string, a access, workspaces ...string) finding {
 	for _, f := range p.forbidden {
-		if insideFold(abs, f) {
+		if place.WithinFold(f, abs) {
 			return blocked("path.forbidden", "%+q is in a forbidden place (%s)", bounded(name), f)
 		}
 	}
 	within := false
 	for _, w := range workspaces {
-		within = within || inside(abs, w)
+		within = within || place.Within(w, abs)
 	}
 	if root := p.readRoot(abs); root != "" && !within {
 		return p.inReadRoot(name, abs, root, a)
@@ -138,7 +132,7 @@ func (p *Policy) place(name, abs string, a access, workspaces ...string) finding
 // readRoot is the read root that an absolute path lies in, "" if it is in none.
 func (p *Policy) readRoot(abs string) string {
 	for _, r := range p.readRoots {
-		if inside(abs, r) {
+		if place.Within(r, abs) {
 			return r
 		}
 	}
@@ -147,7 +141,7 @@ func (p *Policy) readRoot(abs string) string {
 
 func (p *Policy) inReadRoot(name, abs, root string, a access) finding {
 	for _, s := range p.secrets {
-		if insideFold(abs, s) {
+		if place.WithinFold(s, abs) {
 			return blocked("path.forbidden", "%+q is in a forbidden place (%s)", bounded(name), s)
 		}
 	}
@@ -169,7 +163,7 @@ func gitRuns(name string) bool {
 // protected are places from which git starts programs. The way to the workspace itself does not count.
 func protected(abs string, workspaces []string) bool {
 	for _, w := range workspaces {
-		if inside(abs, w) {
+		if place.Within(w, abs) {
 			abs = strings.TrimPrefix(abs, w)
 			break
 		}
@@ -185,66 +179,4 @@ func protected(abs string, workspaces []string) bool {
 		}
 	}
 	return false
-}
-
-// inside tells whether path is dir or below it, by whole components.
-func inside(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-}
-
-// insideFold is inside for places that must not be reached: some file systems take SSH for ssh.
-func insideFold(path, dir string) bool {
-	return inside(path, dir) || inside(strings.ToLower(path), strings.ToLower(dir))
-}
-
-// resolve follows a path as the kernel does: x/.. is the directory above the one that x leads to.
-func (p *Policy) resolve(abs string) (string, error) {
-	if len(abs) > 2*maxPathBytes || strings.Count(abs, "/") > maxPathParts {
-		return "", syscall.ENAMETOOLONG
-	}
-	at, names := "/", []string(nil)
-	for name := range strings.SplitSeq(abs, "/") {
-		if name != ".." {
-			names = append(names, name)
-			continue
-		}
-		real, err := p.fs.EvalSymlinks(filepath.Join(at, filepath.Join(names...)))
-		if err != nil {
-			return "", err
-		}
-		at, names = filepath.Dir(real), names[:0]
-	}
-	return p.deepest(filepath.Join(at, filepath.Join(names...)))
-}
-
-// deepest follows the symbolic links of the longest part of a path that exists. What does not exist yet cannot lead
-// anywhere; a link that leads nowhere can, once its target is made, so it is refused.
-func (p *Policy) deepest(abs string) (string, error) {
-	rest := ""
-	for dir := abs; ; dir = filepath.Dir(dir) {
-		real, err := p.fs.EvalSymlinks(dir)
-		switch {
-		case err == nil:
-			return filepath.Join(real, rest), nil
-		case !absent(err) || dir == filepath.Dir(dir):
-			return "", err
-		case dangling(p.fs, dir):
-			return "", errors.New("it is a link that leads nowhere")
-		}
-		rest = filepath.Join(filepath.Base(dir), rest)
-	}
-}
-
-// absent tells whether an error says that there can be no file of this name now.
-func absent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
-}
-
-// dangling tells whether a path that does not resolve is there all the same: a link that leads nowhere.
-func dangling(fs Resolver, path string) bool {
-	if _, ok := fs.(OS); !ok {
-		return false
-	}
-	_, err := os.Lstat(path)
-	return err == nil
 }

@@ -58,6 +58,7 @@ import (
 
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
+	"clawsh/lib/place"
 	"clawsh/lib/record"
 )
 
@@ -99,7 +100,7 @@ type Resolver interface {
 }
 
 // OS resolves paths on this machine.
-type OS struct{}
+type OS struct{ place.OS }
 
 // maxNames is how many names of a directory are looked at before a script runs.
 const maxNames = 16384
@@ -123,9 +124,6 @@ func (OS) ReadDir(dir string) ([]fs.DirEntry, error) {
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, err
 }
-
-// EvalSymlinks implements Resolver.
-func (OS) EvalSymlinks(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
 // Policy is a configuration that decides. It is safe for concurrent use.
 type Policy struct {
@@ -196,7 +194,7 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 func ownPlaces(cfg *config.Config) []string {
 	places := []string{cfg.Home}
 	for _, f := range []string{cfg.File, cfg.Receipts.Path, cfg.Memory.Path, cfg.Memory.Path + "-wal", cfg.Memory.Path + "-shm"} {
-		if filepath.IsAbs(f) && !inside(filepath.Clean(f), filepath.Clean(cfg.Home)) {
+		if filepath.IsAbs(f) && !place.Within(filepath.Clean(cfg.Home), filepath.Clean(f)) {
 			places = append(places, f)
 		}
 	}
@@ -205,7 +203,7 @@ func ownPlaces(cfg *config.Config) []string {
 
 // real is where a configured path leads; itself, where that cannot be told.
 func (p *Policy) real(path string) string {
-	real, err := p.resolve(path)
+	real, err := place.Resolve(p.fs, path)
 	if err != nil {
 		return filepath.Clean(path)
 	}

@@ -39,7 +39,7 @@ func literal(w *syntax.Word) (string, bool) {
 				if !isLit {
 					ok = false
 					if n, is := inner.(*syntax.ParamExp); is {
-						b.WriteString(place(n))
+						b.WriteString(standIn(n))
 					}
 					continue
 				}
@@ -47,7 +47,7 @@ func literal(w *syntax.Word) (string, bool) {
 			}
 		case *syntax.ParamExp:
 			ok = false
-			b.WriteString(place(part))
+			b.WriteString(standIn(part))
 		default:
 			ok = false
 		}
@@ -55,8 +55,8 @@ func literal(w *syntax.Word) (string, bool) {
 	return b.String(), ok
 }
 
-// place stands for the directories that variables name, for the rules that look for what is blocked.
-func place(n *syntax.ParamExp) string {
+// standIn is a name for the directories that variables name, for the rules that look for what is blocked.
+func standIn(n *syntax.ParamExp) string {
 	switch name(n) {
 	case "HOME":
 		return "~"

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"clawsh/lib/place"
 )
 
 // container is the engine that a container program makes. Who may talk to such a program is as good as root, so it is never
@@ -113,15 +115,15 @@ func containerEnv() []string {
 
 // containerArgs is the command line. Nothing of the host is shown but the workspace, its protected parts and the private
 // home; programs are the image's.
-func containerArgs(name string, place Place, limits Limits, p Program, uid, gid int) ([]string, error) {
-	if !digest().MatchString(place.Image) {
+func containerArgs(name string, where Place, limits Limits, p Program, uid, gid int) ([]string, error) {
+	if !digest().MatchString(where.Image) {
 		return nil, errors.New("no image is named by its digest (sandbox.image)")
 	}
-	v, err := view(place, limits)
+	v, err := view(where, limits)
 	if err != nil {
 		return nil, err
 	}
-	if place.Self != "" {
+	if where.Self != "" {
 		limits.MemoryBytes, limits.OpenFiles = limits.MemoryBytes+interpreterOverhead, max(limits.OpenFiles, InterpreterFiles)
 		limits.Processes += interpreterThreads
 	}
@@ -132,10 +134,10 @@ func containerArgs(name string, place Place, limits Limits, p Program, uid, gid 
 		"--ulimit", "fsize=" + strconv.FormatInt(limits.FileBytes, 10), "--ulimit", "core=0", "--ipc", "private", "--hostname", "sandbox",
 		"--user", strconv.Itoa(uid) + ":" + strconv.Itoa(gid), "--tmpfs", "/tmp:rw,nosuid,nodev,size=" + strconv.FormatInt(limits.TmpBytes, 10)}
 	for _, m := range v {
-		own := inside(m.Target, place.Workspace) ||
-			slices.ContainsFunc(place.Roots, func(r string) bool { return inside(m.Target, r) }) ||
-			place.Home != "" && m.Source == place.Home || place.Cache != "" && m.Source == place.Cache ||
-			place.Self != "" && m.Target == insidePath
+		own := place.Within(where.Workspace, m.Target) ||
+			slices.ContainsFunc(where.Roots, func(r string) bool { return place.Within(r, m.Target) }) ||
+			where.Home != "" && m.Source == where.Home || where.Cache != "" && m.Source == where.Cache ||
+			where.Self != "" && m.Target == insidePath
 		if strings.ContainsAny(m.Source+m.Target, ",\n\"") {
 			return nil, fmt.Errorf("%q: the container engine's command takes no path with a comma, a quote or a new line", m.Target)
 		}
@@ -154,5 +156,5 @@ func containerArgs(name string, place Place, limits Limits, p Program, uid, gid 
 	for _, e := range p.Env {
 		args = append(args, "--env", e)
 	}
-	return append(append(args, "--workdir", p.Dir, "--entrypoint", p.Argv[0], place.Image), p.Argv[1:]...), nil
+	return append(append(args, "--workdir", p.Dir, "--entrypoint", p.Argv[0], where.Image), p.Argv[1:]...), nil
 }

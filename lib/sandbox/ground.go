@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"clawsh/lib/obeyed"
+	"clawsh/lib/place"
 )
 
 // Bounds of the search for repositories below the workspace: names that are looked at, breadth first, and
@@ -48,7 +49,7 @@ func ground(p Place, m []mount) ([]mount, error) {
 func writableRoots(p Place, m []mount) []string {
 	var out []string
 	for _, have := range m {
-		if have.Kind == mountWrite && inside(have.Target, p.Workspace) {
+		if have.Kind == mountWrite && place.Within(p.Workspace, have.Target) {
 			out = append(out, have.Target)
 		}
 	}
@@ -65,7 +66,7 @@ func ways(roots []string, guards []mount) []mount {
 	}
 	for _, g := range guards {
 		for _, root := range roots {
-			if !inside(g.Target, root) || g.Target == root {
+			if !place.Within(root, g.Target) || g.Target == root {
 				continue
 			}
 			for dir := filepath.Dir(g.Target); dir != root && !have[dir]; dir = filepath.Dir(dir) {
@@ -147,7 +148,7 @@ func (p Place) opens(path string) bool {
 		if !filepath.IsAbs(o) {
 			o = filepath.Join(p.Workspace, o)
 		}
-		return inside(o, path) || inside(path, o)
+		return place.Within(path, o) || place.Within(o, path)
 	})
 }
 

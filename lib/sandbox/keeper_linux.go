@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"clawsh/lib/place"
 	"clawsh/lib/process"
 	"clawsh/lib/seccomp"
 )
@@ -201,7 +202,7 @@ func (k *keeper) do(c *handed) unix.Errno {
 // mayChange tells whether a file lies where the program may write, and is the user's own: as root we could change others.
 func (k *keeper) mayChange(fd int) unix.Errno {
 	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
-	if err != nil || !slices.ContainsFunc(k.places, func(p string) bool { return inside(path, p) }) {
+	if err != nil || !slices.ContainsFunc(k.places, func(p string) bool { return place.Within(p, path) }) {
 		return unix.EPERM
 	}
 	var st unix.Stat_t

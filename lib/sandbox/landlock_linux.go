@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"syscall"
+
+	"clawsh/lib/place"
 )
 
 // landlocked is the engine without namespaces. Much of what the others give it gives in part: it is for hosts that allow
@@ -59,5 +61,5 @@ func (landlocked) run(ctx context.Context, place Place, limits Limits, p Program
 
 // covered tells whether something is hidden below a directory: Landlock allows all of it or nothing.
 func covered(v []mount, dir string) bool {
-	return slices.ContainsFunc(v, func(m mount) bool { return (m.Kind == mountDir || m.Kind == mountNull) && inside(m.Target, dir) })
+	return slices.ContainsFunc(v, func(m mount) bool { return (m.Kind == mountDir || m.Kind == mountNull) && place.Within(dir, m.Target) })
 }

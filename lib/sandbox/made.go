@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"clawsh/lib/place"
 )
 
 // maxMade bounds how many files a report names.
@@ -79,7 +81,7 @@ func (p Place) makes(repository string) bool {
 
 // below is how a report names a path: the workspace itself, if that has become a repository, is a dot.
 func (p Place) below(path string) string {
-	if name, err := filepath.Rel(p.Workspace, path); err == nil {
+	if name, ok := place.Below(p.Workspace, path); ok {
 		return name
 	}
 	return path

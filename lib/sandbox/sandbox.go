@@ -23,6 +23,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"clawsh/lib/place"
 )
 
 // Guarantee is one thing that a program in the sandbox cannot do, or have.
@@ -120,11 +122,11 @@ func (p Place) Check() error {
 		return errors.New("the workspace is the whole file system")
 	}
 	for _, r := range p.Refuse {
-		if r != "" && inside(r, p.Workspace) {
+		if r != "" && place.Within(p.Workspace, r) {
 			return fmt.Errorf("the workspace %s is, or contains, %s", p.Workspace, r)
 		}
 		for _, read := range slices.Concat(p.Read, p.Roots) {
-			if r != "" && inside(r, read) {
+			if r != "" && place.Within(read, r) {
 				return fmt.Errorf("%s is to be read by programs, and is, or contains, %s", read, r)
 			}
 		}
@@ -133,11 +135,6 @@ func (p Place) Check() error {
 		return fmt.Errorf("the layout %q: want open or staged", p.Layout)
 	}
 	return nil
-}
-
-// inside tells whether path is dir or below it. Both are clean and absolute.
-func inside(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir) && path[len(dir)] == '/'
 }
 
 // Program is what is run.

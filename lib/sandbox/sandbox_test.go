@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"clawsh/lib/place"
 )
 
 func TestLimitsMustBeSet(t *testing.T) {
@@ -58,7 +60,7 @@ func TestWorkspacesThatGiveEverythingAway(t *testing.T) {
 func find(m []mount, path string) string {
 	kind, best := "", -1
 	for _, v := range m {
-		if inside(path, v.Target) && len(v.Target) >= best {
+		if place.Within(v.Target, path) && len(v.Target) >= best {
 			kind, best = v.Kind, len(v.Target)
 		}
 	}

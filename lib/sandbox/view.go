@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"clawsh/lib/place"
 )
 
 // Kinds of mounts.
@@ -143,7 +145,7 @@ func bind(kind, path string) (mount, error) {
 // shown tells whether a path lies within what is shown already.
 func shown(m []mount, path string) bool {
 	return slices.ContainsFunc(m, func(have mount) bool {
-		return (have.Kind == mountRead || have.Kind == mountWrite) && inside(path, have.Target)
+		return (have.Kind == mountRead || have.Kind == mountWrite) && place.Within(have.Target, path)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"mvdan.cc/sh/v3/interp"
 
 	"clawsh/lib/config"
+	"clawsh/lib/place"
 )
 
 // environment is what a command's programs see of the world: made here, nothing of it the parent's but PATH, LANG and TZ.
@@ -86,7 +87,7 @@ func ProgramDirs(path, workspace, home string) []string {
 			continue
 		}
 		real, err := filepath.EvalSymlinks(d)
-		if err != nil || inside(workspace, real) || home != "" && inside(home, real) || slices.Contains(dirs, real) {
+		if err != nil || place.Within(workspace, real) || home != "" && place.Within(home, real) || slices.Contains(dirs, real) {
 			continue
 		}
 		if info, err := os.Stat(real); err == nil && info.IsDir() && info.Mode()&0o002 == 0 {

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"mvdan.cc/sh/v3/interp"
+
+	"clawsh/lib/place"
 )
 
 // locate finds the directory that a path of a command lies in, the workspace or the private home, and its name in there.
@@ -20,7 +22,7 @@ func (s *shell) locate(dir, path string) (*workspace, string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	if inside(s.script.Home, path) {
+	if place.Within(s.script.Home, path) {
 		home, err := s.openHome()
 		if err != nil {
 			return nil, "", err
@@ -70,7 +72,7 @@ func (s *shell) inReadRoot(root, path string) (*workspace, string, error) {
 
 // above tells whether a path is a directory on the way to one that tools may look into.
 func (s *shell) above(path string) bool {
-	return slices.ContainsFunc(append([]string{s.ws.real, s.ws.dir, s.script.Home}, s.env.Config.Readable()...), func(dir string) bool { return inside(path, dir) })
+	return slices.ContainsFunc(append([]string{s.ws.real, s.ws.dir, s.script.Home}, s.env.Config.Readable()...), func(dir string) bool { return place.Within(path, dir) })
 }
 
 // open is asked for every redirection. What fails in the usual way is an error of that one command; what is refused ends

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"clawsh/lib/config"
+	"clawsh/lib/place"
 )
 
 var (
@@ -104,7 +105,7 @@ func openFor(env *Env, path string) (*workspace, string, error) {
 
 // inside is rel for a path in a read root, with links followed that stay in there: an absolute one is nothing that os.Root follows.
 func (w *workspace) inside(path string) (string, error) {
-	if real := resolve(filepath.Clean(path)); inside(w.real, real) {
+	if real := place.Real(path); place.Within(w.real, real) {
 		path = real
 	}
 	return w.rel(path)
@@ -155,7 +156,11 @@ func (w *workspace) rel(path string) (string, error) {
 			path = filepath.Join(w.base, path)
 		}
 		path = filepath.Clean(path)
-		return filepath.Rel(w.real, filepath.Join(resolve(filepath.Dir(path)), filepath.Base(path)))
+		rel, ok := place.Below(w.real, filepath.Join(place.Real(filepath.Dir(path)), filepath.Base(path)))
+		if !ok {
+			return "", refusedError{errOutside}
+		}
+		return rel, nil
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Clean(path)
@@ -165,8 +170,8 @@ func (w *workspace) rel(path string) (string, error) {
 		return path, nil
 	}
 	for _, base := range []string{w.dir, w.real} {
-		if inside(base, path) {
-			return filepath.Rel(base, filepath.Clean(path))
+		if name, ok := place.Below(base, path); ok {
+			return name, nil
 		}
 	}
 	return "", refusedError{errOutside}
@@ -178,7 +183,7 @@ func (w *workspace) name(rel string) string {
 		return filepath.ToSlash(rel)
 	}
 	abs := filepath.Join(w.real, rel)
-	if below, err := filepath.Rel(w.base, abs); err == nil && filepath.IsLocal(below) {
+	if below, ok := place.Below(w.base, abs); ok {
 		return filepath.ToSlash(below)
 	}
 	return abs
@@ -187,12 +192,12 @@ func (w *workspace) name(rel string) string {
 // check refuses what policy refuses about a path of the workspace. What the kernel refuses is found out by os.Root.
 func (w *workspace) check(kind, rel string) error {
 	abs := filepath.Join(w.real, rel)
-	real := resolve(abs)
-	if !inside(w.real, real) {
+	real := place.Real(abs)
+	if !place.Within(w.real, real) {
 		return refusedError{errOutside}
 	}
 	for _, f := range w.forbidden {
-		if inside(f, abs) || inside(f, real) {
+		if place.Within(f, abs) || place.Within(f, real) {
 			return refusedError{errForbidden}
 		}
 	}
@@ -221,23 +226,4 @@ func inGit(path string) bool {
 		}
 	}
 	return false
-}
-
-func inside(base, path string) bool {
-	rel, err := filepath.Rel(base, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
-// resolve resolves symbolic links as far as the path exists.
-func resolve(path string) string {
-	rest := ""
-	for p := path; ; p = filepath.Dir(p) {
-		if real, err := filepath.EvalSymlinks(p); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if p == filepath.Dir(p) {
-			return path
-		}
-		rest = filepath.Join(filepath.Base(p), rest)
-	}
 }

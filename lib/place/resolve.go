@@ -1,0 +1,105 @@
+package place
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+const (
+	// MaxBytes is what a path may have; no kernel here takes more (PATH_MAX).
+	MaxBytes = 4096
+	// maxNames is how many directories may be in each other: each is looked at, from the top.
+	maxNames = 256
+)
+
+// Links tells where a path leads once all symbolic links are followed.
+type Links interface {
+	EvalSymlinks(path string) (string, error)
+}
+
+// OS follows the links of this machine.
+type OS struct{}
+
+// EvalSymlinks implements Links.
+func (OS) EvalSymlinks(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
+// Lstat tells what a path is, without following it.
+func (OS) Lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
+
+// Real follows links as far as the path exists; the rest of it, and a path that cannot be followed, stay as they are named. What is
+// decided by it has to be checked again where the path is opened.
+func Real(path string) string {
+	rest := ""
+	for p := filepath.Clean(path); ; p = filepath.Dir(p) {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if p == filepath.Dir(p) {
+			return filepath.Clean(path)
+		}
+		rest = filepath.Join(filepath.Base(p), rest)
+	}
+}
+
+// Resolve follows an absolute path as the kernel does: x/.. is the directory above the one that x leads to. What cannot be followed
+// with certainty is an error, and so is a link that leads nowhere.
+func Resolve(links Links, abs string) (string, error) {
+	if !filepath.IsAbs(abs) {
+		return "", syscall.EINVAL
+	}
+	if len(abs) > 2*MaxBytes || strings.Count(abs, "/") > maxNames {
+		return "", syscall.ENAMETOOLONG
+	}
+	at, names := "/", []string(nil)
+	for name := range strings.SplitSeq(abs, "/") {
+		if name != ".." {
+			names = append(names, name)
+			continue
+		}
+		real, err := links.EvalSymlinks(filepath.Join(at, filepath.Join(names...)))
+		if err != nil {
+			return "", err
+		}
+		at, names = filepath.Dir(real), names[:0]
+	}
+	return deepest(links, filepath.Join(at, filepath.Join(names...)))
+}
+
+// deepest follows the symbolic links of the longest part of a path that exists. What does not exist yet cannot lead anywhere; a link
+// that leads nowhere can, once its target is made, so it is refused.
+func deepest(links Links, abs string) (string, error) {
+	rest := ""
+	for dir := abs; ; dir = filepath.Dir(dir) {
+		real, err := links.EvalSymlinks(dir)
+		switch {
+		case err == nil:
+			return filepath.Join(real, rest), nil
+		case !Absent(err) || dir == filepath.Dir(dir):
+			return "", err
+		case dangling(links, dir):
+			return "", errors.New("it is a link that leads nowhere")
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+}
+
+// Absent tells whether an error says that there can be no file of this name now.
+func Absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
+}
+
+// dangling tells whether a path that does not resolve is there all the same: a link that leads nowhere.
+func dangling(links Links, path string) bool {
+	files, ok := links.(interface {
+		Lstat(path string) (fs.FileInfo, error)
+	})
+	if !ok {
+		return false
+	}
+	_, err := files.Lstat(path)
+	return err == nil
+}

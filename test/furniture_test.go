@@ -65,3 +65,33 @@ func TestLinksLeadToFiles(t *testing.T) {
 		}
 	}
 }
+
+var pathInText = regexp.MustCompile("`((?:lib|cmd|test|testdata|docs)/[\\w./]+)`")
+
+// TestWalksLeadThroughRealFiles: every file that CONTRIBUTING.md names is there, but those that its examples make, and so is what it says to
+// look for in one.
+func TestWalksLeadThroughRealFiles(t *testing.T) {
+	text := read(t, "../CONTRIBUTING.md")
+	paths := pathInText.FindAllStringSubmatch(text, -1)
+	if len(paths) < 25 {
+		t.Fatalf("only %d paths: has their marking changed?", len(paths))
+	}
+	for _, path := range paths {
+		switch path[1] {
+		case "lib/tool/roll.go", "lib/provider/echo.go", "cmd/claw-gate/level.go", "docs/schemas/note.json":
+			continue
+		}
+		if _, err := os.Stat("../" + path[1]); err != nil {
+			t.Errorf("CONTRIBUTING.md names %s: %v", path[1], err)
+		}
+	}
+	for path, words := range map[string]string{"lib/tool/tool.go": "Builtin", "lib/config/config.go": "toolNames want:", "lib/policy/policy.go": "examine usualRisk",
+		"lib/tool/tool_test.go": "TestDescriptionsAreShort", "lib/provider/provider.go": "build", "lib/config/config_test.go": "TestProblems",
+		"cmd/clawsh/main.go": "handOver", "docs/schemas_test.go": "TestKindsHaveSchemas TestEveryFieldIsDocumented", "lib/memory/context.go": "messagesOf"} {
+		for _, word := range strings.Fields(words) {
+			if !strings.Contains(read(t, "../"+path), word) || !strings.Contains(text, strings.Trim(word, ":")) {
+				t.Errorf("CONTRIBUTING.md or %s does not name %s", path, word)
+			}
+		}
+	}
+}

@@ -138,17 +138,23 @@ func (m *Mirror) session(root *os.Root, name string, e *Entry, line sessionLine)
 func (s *Store) lineBefore(e *Entry) (id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err = s.query(`WITH this AS (SELECT id FROM entries WHERE record_id = ?1)
-		SELECT record_id, kind, metadata FROM entries WHERE conversation_id = ?2 AND id < (SELECT id FROM this) AND turn_id IN (?3,
-			(SELECT turn_id FROM turn_extents WHERE conversation_id = ?2 AND last_entry < (SELECT id FROM this) ORDER BY last_entry DESC LIMIT 1))
-		ORDER BY id DESC`, func(st *sqlite3.Stmt) error {
-		before := Entry{Kind: record.Kind(st.ColumnText(1)), Metadata: record.Raw(st.ColumnText(2))}
-		if _, ok := before.sessionLine(); !ok {
-			return nil
+	const turnBefore = `(SELECT turn_id FROM turn_extents WHERE conversation_id = ?2 AND last_entry < (SELECT id FROM this)
+		ORDER BY last_entry DESC LIMIT 1)`
+	for _, turn := range []string{`?3`, turnBefore} { // each is read from its end, however long it is
+		err = s.query(`WITH this AS (SELECT id FROM entries WHERE record_id = ?1)
+			SELECT record_id, kind, metadata FROM entries WHERE conversation_id = ?2 AND id < (SELECT id FROM this) AND turn_id = `+turn+`
+			AND ?3 <> '' ORDER BY id DESC`, func(st *sqlite3.Stmt) error {
+			before := Entry{Kind: record.Kind(st.ColumnText(1)), Metadata: record.Raw(st.ColumnText(2))}
+			if _, ok := before.sessionLine(); !ok {
+				return nil
+			}
+			id = st.ColumnText(0)
+			return errStop
+		}, e.ID, e.ConversationID, e.TurnID)
+		if id != "" || err != nil {
+			break
 		}
-		id = st.ColumnText(0)
-		return errStop
-	}, e.ID, e.ConversationID, e.TurnID)
+	}
 	return id, err
 }
 

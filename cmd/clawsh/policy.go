@@ -138,27 +138,14 @@ func unusable(err error) bool {
 func stageData(ctx context.Context, c *command.Call, argv ...string) (record.Raw, error) {
 	var out bytes.Buffer
 	failed := askStage(ctx, c, &out, append(argv, "--output-format", "json")...)
-	var env struct {
-		Data  record.Raw `json:"data"`
-		Error struct {
-			Code    string     `json:"code"`
-			Message string     `json:"message"`
-			Hint    string     `json:"hint"`
-			Details record.Raw `json:"details"`
-		} `json:"error"`
+	answer, err := envelope.Decode(out.Bytes())
+	switch {
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("read the answer of %s: %w", argv[0], err), failed)
+	case unusable(failed) && len(answer.Details) > 0:
+		return answer.Details, nil
+	case answer.Failed != nil:
+		return nil, answer.Failed
 	}
-	if err := record.DecodeOpen(out.Bytes(), &env); err != nil {
-		return nil, fmt.Errorf("read the answer of %s: %w", argv[0], err)
-	}
-	if unusable(failed) && len(env.Error.Details) > 0 {
-		return env.Error.Details, nil
-	}
-	if failed != nil {
-		var e *envelope.Error
-		if errors.As(failed, &e) {
-			return nil, &envelope.Error{Code: env.Error.Code, Message: env.Error.Message, Hint: env.Error.Hint, Exit: e.Exit}
-		}
-		return nil, failed
-	}
-	return env.Data, nil
+	return answer.Data, failed
 }

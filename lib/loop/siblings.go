@@ -138,19 +138,15 @@ func (s *Siblings) query(ctx context.Context, v any, name string, secrets, args 
 }
 
 func decodeEnvelope(who string, out []byte, v any, waitErr error) error {
-	var env struct {
-		ExitCode int               `json:"exit_code"`
-		Data     record.Raw        `json:"data"`
-		Error    *envelope.Failure `json:"error"`
-	}
 	if len(out) == 0 && waitErr != nil {
 		return errors.New(who + ", before it answered") // not waitErr: its exit code is not ours
 	}
-	if err := record.DecodeOpen(out, &env); err != nil {
-		return errors.Join(fmt.Errorf("%s: its answer is no JSON envelope: %w", who, err), waitErr)
+	r, err := envelope.Decode(out)
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: its answer cannot be used: %w", who, err), waitErr)
 	}
-	if env.Error != nil {
-		return &envelope.Error{Code: env.Error.Code, Message: env.Error.Message, Hint: env.Error.Hint, Exit: env.ExitCode}
+	if r.Failed != nil {
+		return r.Failed
 	}
-	return record.DecodeOpen(env.Data, v)
+	return record.DecodeOpen(r.Data, v)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"clawsh/lib/config"
+	"clawsh/lib/envelope"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
 )
@@ -111,17 +112,6 @@ type memoryHit struct {
 	Snippet        string `json:"snippet"`
 }
 
-// memoryReply is the part of claw-mem's JSON envelope that is read here (DESIGN §8).
-type memoryReply struct {
-	Data struct {
-		Hits []memoryHit `json:"hits"`
-	} `json:"data"`
-	Error struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	} `json:"error"`
-}
-
 func searchMemory(ctx context.Context, a *searchArgs, env *Env) ([]memoryHit, error) {
 	path, err := process.Find("claw-mem")
 	if err != nil {
@@ -136,19 +126,22 @@ func searchMemory(ctx context.Context, a *searchArgs, env *Env) ([]memoryHit, er
 	if out.full {
 		return nil, fmt.Errorf("claw-mem wrote more than %d bytes", out.limit)
 	}
-	var reply memoryReply
-	err = record.DecodeOpen(out.buf.Bytes(), &reply)
+	reply, err := envelope.Decode(out.buf.Bytes())
 	switch {
-	case err == nil && reply.Error.Code == "not_found":
+	case err == nil && reply.Failed != nil && reply.Failed.Code == "not_found":
 		return nil, nil
-	case err == nil && reply.Error.Message != "":
-		return nil, fmt.Errorf("claw-mem: %s", reply.Error.Message)
+	case err == nil && reply.Failed != nil:
+		return nil, fmt.Errorf("claw-mem: %w", reply.Failed)
 	case code != 0:
 		return nil, fmt.Errorf("claw-mem ended with exit status %d", code)
 	case err != nil:
 		return nil, fmt.Errorf("read the answer of claw-mem: %w", err)
 	}
-	return reply.Data.Hits, nil
+	var found struct {
+		Hits []memoryHit `json:"hits"`
+	}
+	err = record.DecodeOpen(reply.Data, &found)
+	return found.Hits, err
 }
 
 func hitsText(hits []memoryHit, most int) string {

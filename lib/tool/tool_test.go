@@ -226,13 +226,13 @@ func TestMemorySearchReadsTheEnvelope(t *testing.T) {
 	t.Setenv("PATH", bin)
 	env.SelfEnv = append(env.SelfEnv, "CLAWSH_HOME=/h")
 	for _, c := range []struct{ script, want, fail string }{
-		{`printf %s '{"data":{"hits":[{"conversation_id":"conv-1","ts":"T","role":"user","snippet":"a\nb","more":1},{"snippet":"second"}]}}'`,
+		{`printf %s '{"schema_version":"2.0","data":{"hits":[{"conversation_id":"conv-1","ts":"T","role":"user","snippet":"a\nb","more":1},{"snippet":"second"}]}}'`,
 			"T conv-1 user: a b\n", ""},
-		{`echo '{"exit_code":1,"error":{"code":"not_found","message":"nothing"}}'; exit 1`, "nothing found\n", ""},
-		{`echo '{"error":{"code":"x","message":"the store is locked"}}'; exit 1`, "", "the store is locked"},
+		{`echo '{"schema_version":"2.0","exit_code":1,"error":{"code":"not_found","message":"nothing"}}'; exit 1`, "nothing found\n", ""},
+		{`echo '{"schema_version":"2.0","exit_code":1,"error":{"code":"x","message":"the store is locked"}}'; exit 1`, "", "the store is locked"},
 		{`exit 3`, "", "exit status 3"},
-		{`echo gibberish`, "", "invalid JSON"},
-		{`test "$*" = "search --output-format json --limit=1 --role=tool --since=--after -- -x" && test "$CLAWSH_HOME" = /h && test -z "$SECRET_API_KEY" && echo '{"data":{"hits":[]}}'`,
+		{`echo gibberish`, "", "it is not JSON"},
+		{`test "$*" = "search --output-format json --limit=1 --role=tool --since=--after -- -x" && test "$CLAWSH_HOME" = /h && test -z "$SECRET_API_KEY" && echo '{"schema_version":"2.0","data":{"hits":[]}}'`,
 			"nothing found\n", ""},
 		{`while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done | /usr/bin/head -c 5000000`, "", "more than"},
 	} {

@@ -287,6 +287,7 @@ func checkGood(t *testing.T, h *home, name string, row tableRow, args []string) 
 	}
 	out, errOut, code := h.run(t, append(words, "--output-format", "json")...)
 	env := checkEnvelope(t, words, out, code)
+	checkData(t, out)
 	if code != 0 || env.Error != nil || env.Command != wantCommand(row) {
 		t.Errorf("%v: exit %d, command %q, want %q: %s", words, code, env.Command, wantCommand(row), errOut)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -175,14 +174,10 @@ func (p *peer) describe(err error) error {
 
 // culprit names the stage that was killed, else the one that failed, if there is one yet.
 func (p *peer) culprit() string {
-	described := make([]string, len(p.stages))
-	for i, s := range p.stages {
-		described[i] = s.Describe()
-	}
-	for _, sign := range []string{"killed", "exit status"} {
-		for _, d := range described {
-			if strings.Contains(d, sign) && !strings.Contains(d, "exit status 0") {
-				return d
+	for _, ending := range []process.Ending{process.Signalled, process.Failed} {
+		for _, stage := range p.stages {
+			if stage.Ending() == ending {
+				return stage.Describe()
 			}
 		}
 	}

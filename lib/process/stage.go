@@ -174,6 +174,33 @@ func (s *Stage) endedBy() syscall.Signal {
 	return 0
 }
 
+// Ending is how a stage ended.
+type Ending int
+
+// Endings, the worst last.
+const (
+	Running   Ending = iota
+	Succeeded        // exit status 0
+	Failed           // any other, or it could not be waited for
+	Signalled        // a signal ended it
+)
+
+// Ending tells how the stage has ended up to now.
+func (s *Stage) Ending() Ending {
+	select {
+	case <-s.exited:
+	default:
+		return Running
+	}
+	switch {
+	case s.err == nil:
+		return Succeeded
+	case s.endedBy() != 0:
+		return Signalled
+	}
+	return Failed
+}
+
 // Describe says in words how the stage ended, or that it runs.
 func (s *Stage) Describe() string {
 	select {

@@ -28,7 +28,7 @@ func TestStage(t *testing.T) {
 	if _, err := io.ReadFull(s.Stdout, b); err != nil || string(b) != "hello\n" {
 		t.Errorf("%q, %v", b, err)
 	}
-	if s.Describe() != "cat: running" {
+	if s.Describe() != "cat: running" || s.Ending() != Running {
 		t.Error(s.Describe())
 	}
 	select {
@@ -57,11 +57,12 @@ func TestStopIsGentleFirst(t *testing.T) {
 		script string
 		grace  time.Duration
 		want   string
+		ending Ending
 	}{
-		{"echo; cat; exit 3", limit, "x: exit status 3"},
-		{"echo; exit 0", limit, "x: exit status 0"},
-		{"trap 'exit 4' TERM; echo; while :; do read -t 0.01 x; done </dev/zero", time.Second, "x: exit status 4"},
-		{"trap '' TERM; echo; while :; do read -t 0.01 x; done </dev/zero", 50 * time.Millisecond, "x: killed by signal 9 (killed)"},
+		{"echo; cat; exit 3", limit, "x: exit status 3", Failed},
+		{"echo; exit 0", limit, "x: exit status 0", Succeeded},
+		{"trap 'exit 4' TERM; echo; while :; do read -t 0.01 x; done </dev/zero", time.Second, "x: exit status 4", Failed},
+		{"trap '' TERM; echo; while :; do read -t 0.01 x; done </dev/zero", 50 * time.Millisecond, "x: killed by signal 9 (killed)", Signalled},
 	} {
 		s, err := Start(t.Context(), Spec{Name: "x", Path: "/bin/bash", Args: []string{"-c", c.script}})
 		if err != nil {
@@ -69,8 +70,8 @@ func TestStopIsGentleFirst(t *testing.T) {
 		}
 		s.Stdout.Read(make([]byte, 1)) // its trap is set
 		s.Stop(c.grace)
-		if s.Describe() != c.want {
-			t.Errorf("%s: %s, want %s", c.script, s.Describe(), c.want)
+		if s.Describe() != c.want || s.Ending() != c.ending {
+			t.Errorf("%s: %s (%d), want %s (%d)", c.script, s.Describe(), s.Ending(), c.want, c.ending)
 		}
 	}
 }

@@ -40,9 +40,9 @@ func Confirm(ctx context.Context, prompt string) (bool, error) {
 	return err == nil && whole && (answer == "y" || answer == "yes"), err
 }
 
-// Choose is Confirm for a question with more answers than yes. It returns one of them, in lower case and without blanks around it. To
-// any other line it shows what remind says, and asks again, three times at most; what was typed ahead is thrown away then, too. It
-// returns "" after that, and at the end of input.
+// Choose is Confirm for a question with more answers than yes. It returns one of them, in lower case and without blanks around it, or
+// "" for an empty line and at the end of input. To any other line it shows what remind says, and asks again, three times at most, then
+// it returns "". What was typed ahead is thrown away each time.
 func Choose(ctx context.Context, prompt string, answers []string, remind func(given string) string) (string, error) {
 	t, err := begin(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func Choose(ctx context.Context, prompt string, answers []string, remind func(gi
 			return "", err
 		}
 		answer := strings.ToLower(strings.TrimSpace(line))
-		if whole && slices.Contains(answers, answer) {
+		if whole && (answer == "" || slices.Contains(answers, answer)) {
 			return answer, nil
 		}
 		if !whole && !long || try == slips {

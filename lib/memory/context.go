@@ -178,12 +178,12 @@ func (r *reader) take(id string, entries []Entry) bool {
 	return !over(r.budget.Messages, r.least.Messages) && !over(r.budget.Tokens, r.least.Tokens) && !over(r.budget.Bytes, r.least.Bytes)
 }
 
-// messagesOf makes the messages of one turn.
+// messagesOf makes the messages of one turn, of the kinds that a model is told.
 func messagesOf(entries []Entry) []record.Message {
 	var out []record.Message
 	for _, e := range entries {
 		switch {
-		case e.Kind == record.KindSummary:
+		case !e.Kind.Is(record.Told):
 		case e.Role == "tool":
 			for _, r := range e.ToolResults {
 				out = append(out, record.Message{Role: "tool", ToolCallID: r.ID, Content: e.Content, IsError: !r.Success})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"clawsh/lib/conversation"
 	"clawsh/lib/record"
 )
 
@@ -23,7 +24,31 @@ func TestFormsAreOfTheStoredKinds(t *testing.T) {
 	}
 }
 
-// TestANewKindIsARow: a kind of which only the table of forms knows is stored, found, mirrored, traced, exported and imported.
+// TestOnlyWhatIsToldReachesTheModel: a kind without the trait Told is not among the messages, whatever its entry looks like.
+func TestOnlyWhatIsToldReachesTheModel(t *testing.T) {
+	told := record.KindsWith(record.Told)
+	for _, kind := range append(record.KindsWith(0), "note", "") {
+		for _, role := range []string{"user", "assistant", "tool"} {
+			e := Entry{ID: "x", Kind: kind, Role: role, Content: "secret plan", ToolResults: []Result{{ID: "call-1"}}}
+			call := Entry{ID: "y", Kind: record.KindResponse, Role: "assistant", ToolCalls: []record.CallPart{{ID: "call-1", Name: "f", Args: record.Raw("{}")}}}
+			var said bool
+			for _, m := range messagesOf([]Entry{call, e}) {
+				said = said || m.Content == "secret plan"
+			}
+			if said != slices.Contains(told, kind) {
+				t.Errorf("a %q as %s: the model is told %t", kind, role, said)
+			}
+		}
+	}
+	for _, kind := range told {
+		if !slices.Contains(record.KindsWith(record.Stored), kind) {
+			t.Errorf("%s is told and not stored", kind)
+		}
+	}
+}
+
+// TestANewKindIsARow: a kind of which only the table of forms knows is stored, found, mirrored, traced, exported and imported, and no
+// model is told of it.
 func TestANewKindIsARow(t *testing.T) {
 	type note struct {
 		Kind           record.Kind `json:"kind"`
@@ -67,6 +92,9 @@ func TestANewKindIsARow(t *testing.T) {
 	})
 	if err != nil || len(exported) != 2 || string(exported[1].Bytes()) != raw {
 		t.Fatalf("exported %v %v", exported, err)
+	}
+	if c, err := s.Context("conv-1", conversation.Budget{}); err != nil || len(c.Turns) != 0 {
+		t.Errorf("the model is told %+v %v", c, err)
 	}
 	if all, err := openTemp(t).Import(exported, ""); err != nil || len(all) != 2 || !all[1].Stored {
 		t.Errorf("imported %+v %v", all, err)

@@ -23,11 +23,13 @@ const (
 // Trait is what may hold for the records of a kind.
 type Trait uint8
 
-// The memory stores records with these traits as they pass by, finds them in a search, and exports and imports them.
+// The memory stores records with these traits as they pass by, finds them in a search, exports and imports them, and tells the model
+// of them as messages of their turn. A summary is not told there: it stands before the turns.
 const (
 	Stored Trait = 1 << iota
 	Searched
 	Exported
+	Told
 )
 
 // kinds is the one list of kinds: whoever needs some of them asks for those with a trait (KindsWith). What the memory does with
@@ -37,13 +39,13 @@ var kinds = []struct {
 	version int
 	traits  Trait
 }{
-	{KindUser, Version, Stored | Searched | Exported},
+	{KindUser, Version, Stored | Searched | Exported | Told},
 	{KindRequest, Version, 0},
 	{KindDelta, Version, 0},
-	{KindResponse, Version, Stored | Searched | Exported},
+	{KindResponse, Version, Stored | Searched | Exported | Told},
 	{KindToolCall, Version, 0},
-	{KindToolResult, Version, Stored | Searched | Exported},
-	{KindFinal, Version, Stored | Searched | Exported},
+	{KindToolResult, Version, Stored | Searched | Exported | Told},
+	{KindFinal, Version, Stored | Searched | Exported | Told},
 	{KindError, Version, 0},
 	{KindSummary, Version, Stored | Searched | Exported},
 	{KindReserve, Version, 0},
@@ -58,6 +60,16 @@ func KindsWith(traits Trait) (list []Kind) {
 		}
 	}
 	return list
+}
+
+// Is tells whether a kind has all of these traits.
+func (k Kind) Is(traits Trait) bool {
+	for _, row := range kinds {
+		if row.kind == k {
+			return row.traits&traits == traits
+		}
+	}
+	return false
 }
 
 // VersionOf returns the version in which records of a kind are written, 0 for a kind that nobody here writes.

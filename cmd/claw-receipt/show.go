@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -163,25 +162,24 @@ func find(c *command.Call, id string) (*showResult, error) {
 
 // contentOf finds the result that bears the receipt's id among records.
 func contentOf(in io.Reader, r receipt.Receipt) (*content, error) {
-	b := bufio.NewReader(in)
+	lines := record.NewLineReader(in)
 	for {
-		raw, err := b.ReadBytes('\n')
-		if len(raw) > 0 {
-			var res record.ToolResult
-			line, parseErr := record.Parse(raw)
-			if parseErr == nil && line.Kind() == record.KindToolResult && line.Text("receipt_id") == r.ID {
-				if err := record.DecodeOpen(line.Bytes(), &res); err != nil {
-					return nil, fmt.Errorf("read the call of receipt %s: %w", r.ID, err)
-				}
-				args, result, err := r.Compare(res)
-				return &content{Args: res.Args, Success: res.Success, Output: res.Output, Error: res.Error, ArgsMatch: args, ResultMatch: result}, err
-			}
-		}
+		raw, err := lines.Next()
 		if err == io.EOF {
 			return nil, envelope.Errorf(envelope.ExitError, "not_found", "no record with receipt %s among those that were read", r.ID).WithHint("calls by hand (clawsh tool run) are not kept in the memory; by itself claw-receipt reads records: claw-mem export | claw-receipt show %s --with-content", r.ID)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, record.ErrTooLong) {
 			return nil, fmt.Errorf("read records: %w", err)
 		}
+		line, bad := record.Parse(raw)
+		if err != nil || bad != nil || line.Kind() != record.KindToolResult || line.Text("receipt_id") != r.ID {
+			continue
+		}
+		var res record.ToolResult
+		if err := record.DecodeOpen(raw, &res); err != nil {
+			return nil, fmt.Errorf("read the call of receipt %s: %w", r.ID, err)
+		}
+		args, result, err := r.Compare(res)
+		return &content{Args: res.Args, Success: res.Success, Output: res.Output, Error: res.Error, ArgsMatch: args, ResultMatch: result}, err
 	}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,8 +23,8 @@ type session struct {
 	call    *command.Call
 	channel Channel
 	stage   *process.Stage
-	out     *bufio.Reader
-	orders  *os.File // what claw-loop is told beside its input
+	lines   *record.LineReader // of its output
+	orders  *os.File           // what claw-loop is told beside its input
 	idle    func(command.Signal)
 	done    chan struct{}
 
@@ -57,7 +55,7 @@ func startSession(ctx context.Context, c *command.Call, cfg *config.Config, ch C
 		orders.Close()
 		return nil, fmt.Errorf("start claw-loop: %w", err)
 	}
-	s := &session{call: c, channel: ch, stage: st, orders: orders, out: bufio.NewReaderSize(st.Stdout, 64<<10), done: make(chan struct{})}
+	s := &session{call: c, channel: ch, stage: st, orders: orders, lines: record.NewLineReader(st.Stdout), done: make(chan struct{})}
 	go s.signals()
 	return s, nil
 }
@@ -82,7 +80,7 @@ func (s *session) turn(message string, metadata record.Raw) (record.Final, error
 		return record.Final{}, s.gone()
 	}
 	for {
-		raw, err := s.readLine()
+		raw, err := s.lines.Whole()
 		if err != nil {
 			return record.Final{}, s.gone()
 		}
@@ -103,18 +101,6 @@ func cmpOr(f *record.Final) *record.Final {
 		return &record.Final{}
 	}
 	return f
-}
-
-func (s *session) readLine() ([]byte, error) {
-	var line []byte
-	for {
-		part, err := s.out.ReadSlice('\n')
-		line = append(line, part...)
-		if errors.Is(err, bufio.ErrBufferFull) && len(line) <= record.MaxLineBytes {
-			continue
-		}
-		return bytes.TrimSuffix(line, []byte("\n")), err
-	}
 }
 
 // show passes one record to the channel; a final ends the turn.
@@ -169,7 +155,7 @@ func (s *session) gone() error {
 func (s *session) close() error {
 	close(s.done)
 	s.stage.Stdin.Close()
-	io.Copy(io.Discard, s.out)
+	io.Copy(io.Discard, s.stage.Stdout)
 	s.stage.Wait()
 	s.orders.Close()
 	return nil

@@ -1,9 +1,7 @@
 package loop
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -92,9 +90,9 @@ func closeAll(files ...*os.File) {
 // conversation, and the turn with an error.
 func (p *peer) read(out io.Reader) {
 	defer close(p.lines)
-	b := bufio.NewReaderSize(out, 64<<10)
+	lines := record.NewLineReader(out)
 	for {
-		raw, err := readLine(b)
+		raw, err := lines.Whole()
 		if err != nil {
 			return
 		}
@@ -103,25 +101,6 @@ func (p *peer) read(out io.Reader) {
 			return
 		}
 		p.lines <- line
-	}
-}
-
-// readLine reads one line of at most record.MaxLineBytes into memory of its own.
-func readLine(b *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := b.ReadSlice('\n')
-		if len(line)+len(part) > record.MaxLineBytes+1 {
-			return nil, record.ErrTooLong
-		}
-		line = append(line, part...)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		return line[:len(line)-1], nil
 	}
 }
 

@@ -2,7 +2,6 @@ package stage
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -62,50 +61,10 @@ func (f idleFlusher) Read(p []byte) (int, error) {
 	return f.in.Read(p)
 }
 
-// lineReader reads lines of at most record.MaxLineBytes; longer ones are skipped without being held.
-type lineReader struct {
-	in   *bufio.Reader
-	long []byte
-}
-
-func newLineReader(in io.Reader) *lineReader {
-	return &lineReader{in: bufio.NewReaderSize(in, bufferBytes)}
-}
-
-// next returns the next line without its newline, valid until the next call; record.ErrTooLong for a line that was
-// skipped; io.EOF at the end.
-func (l *lineReader) next() ([]byte, error) {
-	if cap(l.long) > 1<<20 {
-		l.long = nil
-	}
-	l.long = l.long[:0]
-	size := 0
-	for {
-		part, err := l.in.ReadSlice('\n')
-		size += len(part)
-		if err == nil && size == len(part) {
-			return part[:len(part)-1], nil
-		}
-		if size <= record.MaxLineBytes+1 {
-			l.long = append(l.long, part...)
-		}
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		if err != nil && (err != io.EOF || size == 0) {
-			return nil, err
-		}
-		if size > record.MaxLineBytes+1 {
-			return nil, fmt.Errorf("%w: %d bytes, at most %d", record.ErrTooLong, size, record.MaxLineBytes)
-		}
-		return bytes.TrimSuffix(l.long, []byte("\n")), nil
-	}
-}
-
 // peek returns the first byte that is not blank, without taking it.
-func (l *lineReader) peek() (byte, error) {
+func peek(in *bufio.Reader) (byte, error) {
 	for n := 1; ; n++ {
-		b, err := l.in.Peek(n)
+		b, err := in.Peek(n)
 		if len(b) < n {
 			return 0, err
 		}
@@ -116,8 +75,8 @@ func (l *lineReader) peek() (byte, error) {
 }
 
 // rest returns everything up to the end of the input, refusing more than limit bytes.
-func (l *lineReader) rest(limit int64) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(l.in, limit+1))
+func rest(in io.Reader, limit int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err == nil && int64(len(b)) > limit {
 		err = fmt.Errorf("%w: more than %d bytes", record.ErrTooLong, limit)
 	}

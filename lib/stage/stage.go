@@ -13,6 +13,7 @@
 package stage
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -139,14 +140,15 @@ func count(n int, noun string) string {
 }
 
 func (r *runner) loop(ctx context.Context, in io.Reader) error {
-	lines := newLineReader(idleFlusher{in, r})
+	buffered := bufio.NewReaderSize(idleFlusher{in, r}, bufferBytes)
 	if r.Text != nil {
-		if err := r.readText(ctx, lines); err != nil {
+		if err := r.readText(ctx, buffered); err != nil {
 			return err
 		}
 	}
+	lines := record.NewLineReader(buffered)
 	for {
-		raw, err := lines.next()
+		raw, err := lines.Next()
 		if err == io.EOF {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -242,12 +244,12 @@ func ErrorRecord(stage string, line record.Line, err error) record.Error {
 }
 
 // readText looks at the first byte of the input: { starts a record, anything else a text, which is read whole.
-func (r *runner) readText(ctx context.Context, lines *lineReader) error {
-	first, err := lines.peek()
+func (r *runner) readText(ctx context.Context, in *bufio.Reader) error {
+	first, err := peek(in)
 	if err != nil || first == '{' {
 		return nil
 	}
-	text, err := lines.rest(record.MaxLineBytes / 8)
+	text, err := rest(in, record.MaxLineBytes/8)
 	if err != nil {
 		return fmt.Errorf("read the message: %w", err)
 	}

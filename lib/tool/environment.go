@@ -3,6 +3,7 @@ package tool
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,9 +101,15 @@ func ProgramDirs(path, workspace, home string) []string {
 // child is the environment of a program: the variables that the command exports. Variables that make programs load or run
 // other things are refused.
 func (e *environment) child(h interp.HandlerContext) ([]string, error) {
+	// A name comes once for each scope that knows it, the innermost last: that one counts, also where it says that there is none.
+	vars := map[string]expand.Variable{}
+	for name, v := range h.Env.Each {
+		vars[name] = v
+	}
 	out := []string{"PWD=" + h.Dir}
 	var err error
-	for name, v := range h.Env.Each {
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		v := vars[name]
 		if !v.Exported || v.Kind != expand.String || name == "PWD" {
 			continue
 		}

@@ -81,6 +81,26 @@ func unsupported(n syntax.Node) string {
 		return "process substitution <(…), use a pipe or a file"
 	case *syntax.Redirect:
 		return unsupportedRedirect(n)
+	case *syntax.CallExpr:
+		return unsupportedPrefix(n)
+	case *syntax.DeclClause:
+		for _, a := range n.Args {
+			if n.Variant.Value == "export" && a.Naked && a.Value != nil && a.Value.Lit() == "-n" {
+				return "export -n: unset the variable and set it again"
+			}
+		}
+	}
+	return ""
+}
+
+// unsupportedPrefix finds a variable that is set twice in front of a command: the interpreter would keep the first value after it.
+func unsupportedPrefix(c *syntax.CallExpr) string {
+	have := map[string]bool{}
+	for _, a := range c.Assigns {
+		if len(c.Args) > 0 && have[a.Name.Value] {
+			return "setting " + quoteName(a.Name.Value) + " twice in front of a command"
+		}
+		have[a.Name.Value] = true
 	}
 	return ""
 }
@@ -125,6 +145,10 @@ func (s *shell) checkBuiltin(argv []string) error {
 		}
 	case "source", ".":
 		return errors.New("not supported here: put its commands into the command itself")
+	case "printf":
+		if len(argv) > 1 && strings.HasPrefix(argv[1], "-v") {
+			return errors.New("not supported here: printf -v; write name=$(printf …)")
+		}
 	case "alias":
 		return errors.New("not supported here: use a function")
 	case "type":

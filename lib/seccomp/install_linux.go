@@ -1,6 +1,7 @@
 package seccomp
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"syscall"
@@ -28,6 +29,9 @@ func (p Program) Install(allThreads bool) error {
 // answered (seccomp_unotify(2)).
 func (p Program) Listen() (int, error) {
 	fd, err := p.install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	if errors.Is(err, unix.EBUSY) {
+		err = fmt.Errorf("another filter, of a container or of what started us, has the only listener that the kernel allows: %w", err)
+	}
 	if err != nil {
 		return -1, err
 	}

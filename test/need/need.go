@@ -24,6 +24,7 @@ const (
 	Namespaces = "namespaces" // user and mount namespaces that tests make themselves
 	Confined   = "confined"   // a kernel that enforces all of a program's row
 	Seccomp    = "seccomp"    // filters for this processor
+	Listener   = "listener"   // no filter above us that has the kernel's only listener
 	Terminal   = "terminal"   // pseudo-terminals
 	Full       = "full"       // /dev/full
 	AMD64      = "amd64"      // a processor of that kind
@@ -37,7 +38,7 @@ var programs = []string{"bash", "bwrap", "cargo", "direnv", "fish", "gawk", "gcc
 
 // Known tells whether tests can be skipped for want of the thing: a name that nobody knows would demand nothing.
 func Known(thing string) bool {
-	things := []string{Sandbox, Native, Landlock, Bubblewrap, RootTasks, Namespaces, Confined, Seccomp, Terminal, Full, AMD64, BashCompletion}
+	things := []string{Sandbox, Native, Landlock, Bubblewrap, RootTasks, Namespaces, Confined, Seccomp, Listener, Terminal, Full, AMD64, BashCompletion}
 	return slices.Contains(things, thing) || slices.Contains(programs, thing)
 }
 

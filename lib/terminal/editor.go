@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
@@ -37,9 +38,12 @@ type Editor struct {
 	recall int      // which line of the history is shown; -1 for none
 	typed  []string // what was typed before the history was looked at
 	pasted bool     // between the marks of a paste
-	state  *term.State
-	width  int // of the screen when the line was drawn last
-	before int // columns before the cursor then
+	width  int      // of the screen when the line was drawn last
+	before int      // columns before the cursor then
+
+	mu    sync.Mutex
+	state *term.State // of the terminal before the line, nil between lines; guarded by mu
+	left  bool        // nothing is read any more; guarded by mu
 }
 
 // ErrPasted is returned with a line that was pasted and is followed by more of the same paste.
@@ -50,12 +54,10 @@ func (e *Editor) ReadLine(prompt string) (string, error) {
 	if e.keys == nil {
 		e.keys = bufio.NewReader(e.In)
 	}
-	var err error
-	if e.state, err = term.MakeRaw(int(e.In.Fd())); err != nil {
+	if err := e.enterRaw(); err != nil {
 		return "", err
 	}
-	defer e.Leave()
-	io.WriteString(e.Out, "\x1b[?2004h") // pastes are marked
+	defer e.restore()
 	e.prompt, e.line, e.at, e.row, e.recall = prompt, nil, 0, 0, -1
 	e.draw()
 	for {
@@ -77,10 +79,40 @@ func (e *Editor) ReadLine(prompt string) (string, error) {
 	}
 }
 
-// Leave gives the terminal back as it was: also while a line is read, for whoever reads no more.
-func (e *Editor) Leave() {
+// enterRaw takes the terminal for a line, unless somebody has left.
+func (e *Editor) enterRaw() (err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.left {
+		return io.EOF
+	}
+	if e.state, err = term.MakeRaw(int(e.In.Fd())); err != nil {
+		e.state = nil
+		return err
+	}
+	io.WriteString(e.Out, "\x1b[?2004h") // pastes are marked
+	return nil
+}
+
+// restore gives the terminal back as it was before the line.
+func (e *Editor) restore() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state == nil {
+		return
+	}
 	io.WriteString(e.Out, "\x1b[?2004l")
 	term.Restore(int(e.In.Fd()), e.state)
+	e.state = nil
+}
+
+// Leave gives the terminal back as it was, for whoever reads no more: while a line is read, before it is begun, or after it. No line is
+// begun afterwards.
+func (e *Editor) Leave() {
+	e.mu.Lock()
+	e.left = true
+	e.mu.Unlock()
+	e.restore()
 }
 
 // enter ends the line. Of a paste, the rest is read as lines of their own.

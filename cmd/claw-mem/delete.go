@@ -36,7 +36,7 @@ func deleteCommand() command.Command {
 		Summary: "forget conversations for good: no byte of them stays, receipts do",
 		Long: `Removes the conversations, their session mirrors, their lines in agent.jsonl, and the lines of their messages in the history of
 the terminal. The database is rewritten, so that
-nothing of them is left in it: of a large one, that takes a while. A conversation that has a turn under way is not deleted. The beginning of an id is enough, if no other starts like it.`,
+nothing of them is left in it: of a large one, that takes a while. A conversation that has a turn under way is not deleted, and none is while an import runs. The beginning of an id is enough, if no other starts like it.`,
 		Example: "claw-mem delete conv-019df3c2 --yes",
 		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&yes, "yes", false, "really do it") },
 		Access:  forgetting,
@@ -64,8 +64,13 @@ const patience = time.Second
 
 // underWay says what to do about a turn that does not end.
 func underWay(err error) error {
-	if e := envelope.From(err); e.Code == "conversation.busy" {
-		return e.WithHint("nothing is deleted: wait for the turn, or end it, and delete again")
+	return busyHint(err, "nothing is deleted: wait for the turn, or end it, and delete again")
+}
+
+// busyHint says what to do where somebody else is at work; other errors say it themselves.
+func busyHint(err error, hint string) error {
+	if e := envelope.From(err); e != nil && e.Code == "conversation.busy" {
+		return e.WithHint("%s", hint)
 	}
 	return err
 }
@@ -79,7 +84,7 @@ func forget(ctx context.Context, cfg *config.Config, s *memory.Store, ids []stri
 	}
 	release, err := holding(ctx, cfg, full)
 	if err != nil {
-		return nil, underWay(err)
+		return nil, err
 	}
 	defer release()
 	lines := map[string]bool{}
@@ -111,12 +116,17 @@ func resolved(s *memory.Store, ids []string) (full []string, err error) {
 	return full, nil
 }
 
-// holding takes conversations, in an order that lets nobody wait for us whom we wait for.
+// holding takes conversations, in an order that lets nobody wait for us whom we wait for, and keeps imports away: of which conversations
+// there is more to come, they do not know.
 func holding(ctx context.Context, cfg *config.Config, ids []string) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	turns := conversation.Turns{Dir: cfg.TurnsDir()}
-	var held []func()
+	first, err := turns.HoldImports(ctx)
+	if err != nil {
+		return nil, busyHint(err, "nothing is deleted: wait for the import, or end it, and delete again")
+	}
+	held := []func(){first}
 	release = func() {
 		for _, r := range held {
 			r()
@@ -126,7 +136,7 @@ func holding(ctx context.Context, cfg *config.Config, ids []string) (release fun
 		r, _, err := turns.Hold(ctx, id)
 		if err != nil {
 			release()
-			return nil, err
+			return nil, underWay(err)
 		}
 		held = append(held, r)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/pflag"
 
@@ -91,15 +90,12 @@ cannot be stored becomes an error record, and the exit code 1. How many were sto
 		}}
 }
 
-// importUnderWay keeps claw-mem clear from forgetting half of an import, as a turn does. Imports do not wait for each other.
+// importUnderWay keeps claw-mem clear and claw-mem delete from forgetting half of what is imported.
 func importUnderWay(ctx context.Context, cfg *config.Config) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	release, _, err = conversation.Turns{Dir: cfg.TurnsDir()}.Hold(ctx, fmt.Sprint("import ", os.Getpid()))
-	if e := envelope.From(err); e != nil && e.Code == "conversation.busy" {
-		return nil, e.WithHint("nothing is imported: claw-mem clear is at work; import again when it has ended")
-	}
-	return release, err
+	release, err = conversation.Turns{Dir: cfg.TurnsDir()}.HoldImport(ctx)
+	return release, busyHint(err, "nothing is imported: claw-mem clear or delete is at work; import again when it has ended")
 }
 
 func (k *importer) run(ctx context.Context, m *memory.Mirror) error {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,6 +32,12 @@ var ErrBusy = errors.New("the conversation is busy")
 
 // all is the file of the lock on all conversations. Each turn shares it, and it stays.
 const all = ".all"
+
+// imports is the file of the lock between imports, which share it, and whoever forgets conversations. It stays.
+const imports = ".imports"
+
+// importer begins the name of the file in which an import says who it is.
+const importer = "import-"
 
 // Turns is the directory of the locks by which a conversation has one turn at a time, and is not forgotten meanwhile, whichever
 // processes do so. They are locks (flock(2)) on files, which the kernel takes back when a process ends, however it ends.
@@ -69,6 +76,39 @@ func (t Turns) HoldAll(ctx context.Context) (release func(), err error) {
 	return func() { f.Close() }, nil
 }
 
+// HoldImport is for who stores conversations of which the rest is still to come: meanwhile none is forgotten. Imports do not wait for each other.
+func (t Turns) HoldImport(ctx context.Context) (release func(), err error) {
+	var held []*os.File
+	own := filepath.Join(t.Dir, fmt.Sprint(importer, os.Getpid())) // tells others who it is
+	release = func() {
+		os.Remove(own)
+		for _, f := range held {
+			f.Close()
+		}
+	}
+	for _, lock := range []struct {
+		path string
+		how  int
+	}{{filepath.Join(t.Dir, all), unix.LOCK_SH}, {filepath.Join(t.Dir, imports), unix.LOCK_SH}, {own, unix.LOCK_EX}} {
+		f, _, err := t.take(ctx, lock.path, lock.how, "")
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, f)
+	}
+	return release, nil
+}
+
+// HoldImports keeps imports from beginning.
+func (t Turns) HoldImports(ctx context.Context) (release func(), err error) {
+	f, _, err := t.take(ctx, filepath.Join(t.Dir, imports), unix.LOCK_EX, "")
+	if err != nil {
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
 // take waits for the lock on the file that has the name.
 func (t Turns) take(ctx context.Context, path string, how int, conversationID string) (_ *os.File, waited bool, err error) {
 	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
@@ -101,12 +141,16 @@ func (t Turns) take(ctx context.Context, path string, how int, conversationID st
 
 // holder is who holds the lock on a file; of a shared one, any of them.
 func (t Turns) holder(path string, how int) holder {
-	if how == unix.LOCK_SH || filepath.Base(path) != all {
+	name := filepath.Base(path)
+	if how == unix.LOCK_SH || name != all && name != imports {
 		return readHolder(path)
 	}
 	names, _ := os.ReadDir(t.Dir)
 	for _, n := range names {
-		if h := readHolder(filepath.Join(t.Dir, n.Name())); n.Name() != all && h != (holder{}) {
+		if n.Name() == all || n.Name() == imports || name == imports && !strings.HasPrefix(n.Name(), importer) {
+			continue
+		}
+		if h := readHolder(filepath.Join(t.Dir, n.Name())); h != (holder{}) {
 			return h
 		}
 	}

@@ -14,8 +14,9 @@ import (
 // homes of commands. It has no network and starts nothing: the broker does, which is started before.
 func access(cfg *config.Config, homes string) confine.Access {
 	cfg.MakeRules()
+	_ = os.MkdirAll(cfg.GatesDir(), 0o700) // a gate may be accepted, or taken back, while we run
 	a := confine.Access{
-		Read:  append([]string{cfg.PermitPubPath(), cfg.RulesPath()}, cfg.Readable()...),
+		Read:  append([]string{cfg.PermitPubPath(), cfg.GatesDir(), cfg.RulesPath()}, cfg.Readable()...),
 		Write: []string{cfg.WorkspaceDir, homes, cfg.ResultsDir()},
 		Own:   []string{cfg.PermitsUsedPath(), cfg.UnderWayPath()},
 		List:  []string{cfg.Home},

@@ -315,10 +315,9 @@ func (e *executor) inForce(call record.ToolCall, claims permit.Claims) (err erro
 	}
 	own := e.gates.Own(claims)
 	switch {
-	case claims.PolicyHash == e.policy.Hash(), e.gates.Accepts(claims):
-	case own:
+	case own && claims.PolicyHash != e.policy.Hash(): // even if somebody has accepted this home's gate as that of another
 		return errors.New("it is of another policy than the one in force here: call again")
-	default:
+	case !own && !e.gates.Accepts(claims):
 		return fmt.Errorf("its policy is not accepted here: run claw-gate keys on the host of gate %s, and claw-exec accept on this one", claims.HomeID)
 	}
 	if own {

@@ -19,10 +19,11 @@ import (
 const policyLabel = "policy "
 
 // Gates check permits by the home's own gate, and by those of other hosts that were accepted: each by its key, for the policies
-// that were accepted with it, and made out to this executor, so that a permit is good in one place only.
+// that were accepted with it, and made out to this executor, so that a permit is good in one place only. What is accepted is looked up
+// for each permit: a gate whose file was removed is not accepted any more, also by what runs already.
 type Gates struct {
 	own      *Verifier
-	others   map[string]gate
+	dir      string
 	executor string
 }
 
@@ -31,13 +32,13 @@ type gate struct {
 	policies []string
 }
 
-// LoadGates reads the home's public key, and the gates that were accepted from a directory. executor is the name of this one.
+// LoadGates reads the home's public key, and checks the gates that were accepted, in a directory. executor is the name of this one.
 func LoadGates(own, dir, executor string) (*Gates, error) {
 	v, err := LoadVerifier(own)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gates{v, map[string]gate{}, executor}
+	g := &Gates{v, dir, executor}
 	names, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return g, nil
@@ -50,17 +51,25 @@ func LoadGates(own, dir, executor string) (*Gates, error) {
 		if !ok || !IsID(id) {
 			continue
 		}
-		raw, err := durable.ReadPrivate(filepath.Join(dir, n.Name()), 0o022)
-		if err != nil {
+		if _, err := g.gate(id); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		key, policies, err := parseGate(string(raw))
-		if err != nil || homeID(key) != id {
-			return nil, fmt.Errorf("key %s is damaged", filepath.Join(dir, n.Name()))
-		}
-		g.others[id] = gate{&Verifier{key, id}, policies}
 	}
 	return g, nil
+}
+
+// gate is the accepted gate of that name.
+func (g *Gates) gate(id string) (gate, error) {
+	path := filepath.Join(g.dir, id+".pub")
+	raw, err := durable.ReadPrivate(path, 0o022)
+	if err != nil {
+		return gate{}, err
+	}
+	key, policies, err := parseGate(string(raw))
+	if err != nil || homeID(key) != id {
+		return gate{}, fmt.Errorf("key %s is damaged", path)
+	}
+	return gate{&Verifier{key, id}, policies}, nil
 }
 
 // Verify is that of the gate that the permit names.
@@ -74,12 +83,15 @@ func (g *Gates) Verify(permit string, want Claims, now time.Time) (Claims, error
 	}
 	v := g.own
 	if home != g.own.home {
-		other, ok := g.others[home]
-		if !ok {
-			if !IsID(home) {
-				return Claims{}, ErrSignature
-			}
+		if !IsID(home) {
+			return Claims{}, ErrSignature
+		}
+		other, err := g.gate(home)
+		if errors.Is(err, fs.ErrNotExist) {
 			return Claims{}, fmt.Errorf("%w: gate %s is not accepted here: run claw-gate keys on its host, and claw-exec accept on this one", ErrSignature, home)
+		}
+		if err != nil {
+			return Claims{}, fmt.Errorf("%w: %w", ErrSignature, err)
 		}
 		v = other.verifier
 	}
@@ -98,7 +110,11 @@ func (g *Gates) Own(c Claims) bool { return c.HomeID == g.own.home }
 
 // Accepts tells whether the policy of a permit was accepted with the key of its gate.
 func (g *Gates) Accepts(c Claims) bool {
-	return slices.Contains(g.others[c.HomeID].policies, c.PolicyHash)
+	if !IsID(c.HomeID) {
+		return false
+	}
+	other, err := g.gate(c.HomeID)
+	return err == nil && slices.Contains(other.policies, c.PolicyHash)
 }
 
 // PublicText is what another host accepts of this gate: its public key, and the hash of its policy.

@@ -73,14 +73,12 @@ func (s *Sealer) Seal(raw []byte, auditID string) ([]byte, error) {
 	return line.With(record.Field{Name: SealField, Value: text})
 }
 
-// Executors are the public keys of claw-exec that are accepted: those in a directory, a file ID.pub each.
-type Executors struct {
-	dir   string
-	known map[string]ed25519.PublicKey
-}
+// Executors are the public keys of claw-exec that are accepted: those in a directory, a file ID.pub each. They are read for each seal: one
+// that was removed is not accepted any more, also by what runs already.
+type Executors struct{ dir string }
 
-// NewExecutors returns the keys in the directory, which are read when they are needed.
-func NewExecutors(dir string) *Executors { return &Executors{dir, map[string]ed25519.PublicKey{}} }
+// NewExecutors returns the keys in the directory.
+func NewExecutors(dir string) *Executors { return &Executors{dir} }
 
 // Open checks the seal of a result. Whatever is not as an accepted key sealed it is an error: one of the four above.
 func (x *Executors) Open(line record.Line) (Seal, error) {
@@ -111,9 +109,6 @@ func (x *Executors) Open(line record.Line) (Seal, error) {
 
 // key is the accepted key of that name.
 func (x *Executors) key(id string) (ed25519.PublicKey, error) {
-	if key := x.known[id]; key != nil {
-		return key, nil
-	}
 	if !IsID(id) {
 		return nil, ErrBadSeal
 	}
@@ -127,7 +122,6 @@ func (x *Executors) key(id string) (ed25519.PublicKey, error) {
 	if homeID(key) != id {
 		return nil, fmt.Errorf("%w: the key in %s.pub is another one", ErrStranger, id)
 	}
-	x.known[id] = key
 	return key, nil
 }
 

@@ -32,6 +32,7 @@ func policyIn(t testing.TB, autonomy string, change func(*config.Config)) *Polic
 	}
 	cfg := config.Default(dir + "/home")
 	cfg.WorkspaceDir, cfg.Security.Autonomy = ws, autonomy
+	cfg.Workspace = config.Workspace{} // not the one of who runs the tests
 	cfg.Security.ForbiddenPaths = []string{"/etc", dir + "/secret"}
 	if change != nil {
 		change(cfg)

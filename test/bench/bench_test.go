@@ -97,22 +97,6 @@ func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
 const empty = "package main\n\nfunc main() {}\n"
 
-// BenchmarkStart is the start of every binary against an empty Go program.
-func BenchmarkStart(b *testing.B) {
-	p := newPlace(b)
-	ref := program(b, empty)
-	for b.Loop() {
-		for _, name := range []string{"clawsh", "claw-llm", "claw-gate", "claw-exec", "claw-receipt", "claw-mem", "claw-loop"} {
-			got, floor := pair(41, func() { p.run(b, nil, name, "--version") }, func() { exec.Command(ref).Run() })
-			report(b, "start "+name+" --version", got, floor, 3)
-			if name != "clawsh" && name != "claw-loop" {
-				got, floor = pair(41, func() { p.run(b, nil, name) }, func() { exec.Command(ref).Run() })
-				report(b, "start "+name+" as a filter, empty input", got, floor, 3)
-			}
-		}
-	}
-}
-
 // BenchmarkTurn is a turn on the mock against an empty Go program's start.
 func BenchmarkTurn(b *testing.B) {
 	p := newPlace(b)
@@ -196,56 +180,5 @@ func BenchmarkPassThrough(b *testing.B) {
 			fmt.Printf("%-44s %7.0f MB/s   aim: at least 100   %5.1f MB resident   aim: under 25\n", "pass through "+name+", 1 GB of 500-byte lines",
 				float64(total)/1e6/time.Since(start).Seconds(), float64(rss)/1024)
 		}
-	}
-}
-
-// BenchmarkMemory is the peak memory of a turn with a tool call, summed over all its processes.
-func BenchmarkMemory(b *testing.B) {
-	p := newPlace(b)
-	os.WriteFile(filepath.Join(p.home, "slow.jsonl"), []byte(`{"tool_calls":[{"name":"file_list","args":{"path":"."}}]}`+"\n"+
-		`{"final_text":"done","delay_ms":400}`+"\n"), 0o600)
-	config := filepath.Join(p.home, "slow.toml")
-	os.WriteFile(config, []byte("[providers.models.local]\nkind = \"mock\"\nmodel = \"mock\"\nfixture = \"slow.jsonl\"\n"), 0o600)
-	for b.Loop() {
-		cmd := p.command("clawsh", "-n", "go", "--config", config)
-		if err := cmd.Start(); err != nil {
-			b.Fatal(err)
-		}
-		peaks := map[string]int{}
-		done := make(chan struct{})
-		go func() { cmd.Wait(); close(done) }()
-		for running := true; running; {
-			select {
-			case <-done:
-				running = false
-			default:
-				sample(p.home, peaks)
-			}
-		}
-		sum := 0
-		for _, kb := range peaks {
-			sum += kb
-		}
-		fmt.Printf("%-44s %7.1f MB in %d processes   aim: under 80\n", "peak memory of a one-tool turn", float64(sum)/1024, len(peaks))
-		b.ReportMetric(float64(sum)/1024, "MB")
-	}
-}
-
-// sample notes the peak resident memory of each process of this home.
-func sample(home string, peaks map[string]int) {
-	procs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range procs {
-		env, err := os.ReadFile(dir + "/environ")
-		if err != nil || !bytes.Contains(env, []byte("CLAWSH_HOME="+home)) {
-			continue
-		}
-		status, _ := os.ReadFile(dir + "/status")
-		_, rest, ok := strings.Cut(string(status), "VmHWM:")
-		if !ok {
-			continue
-		}
-		var kb int
-		fmt.Sscan(rest, &kb)
-		peaks[dir] = max(peaks[dir], kb)
 	}
 }

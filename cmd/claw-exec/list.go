@@ -44,14 +44,15 @@ func (i toolInfo) WriteText(w io.Writer) error {
 	return err
 }
 
-func describe(cfg *config.Config, t tool.Tool) toolInfo {
+// describe takes no more of the configuration than claw-loop compares before it uses a list that it has kept.
+func describe(limits config.Limits, channel config.CLI, t tool.Tool) toolInfo {
 	parameters := t.Parameters()
 	if w, ok := t.(interface {
 		ParametersWithin(config.Limits) record.Raw
 	}); ok {
-		parameters = w.ParametersWithin(cfg.Limits)
+		parameters = w.ParametersWithin(limits)
 	}
-	return toolInfo{t.Name(), t.Description(), slices.Contains(cfg.Channels.CLI.ToolsAllow, t.Name()), parameters}
+	return toolInfo{t.Name(), t.Description(), slices.Contains(channel.ToolsAllow, t.Name()), parameters}
 }
 
 func list() command.Command {
@@ -63,7 +64,7 @@ func list() command.Command {
 			}
 			l := toolList{Tools: []toolInfo{}}
 			for _, t := range tool.Builtin() {
-				l.Tools = append(l.Tools, describe(cfg, t))
+				l.Tools = append(l.Tools, describe(cfg.Limits, cfg.Channels.CLI, t))
 			}
 			return l, nil
 		}}
@@ -82,7 +83,7 @@ func show() command.Command {
 				return nil, envelope.Errorf(envelope.ExitError, "not_found", "there is no tool %q", terminal.Escape(c.Args[0])).
 					WithHint("see: claw-exec list")
 			}
-			return describe(cfg, t), nil
+			return describe(cfg.Limits, cfg.Channels.CLI, t), nil
 		}}
 }
 
@@ -93,7 +94,7 @@ func tools(_ context.Context, c *command.Call) (list []command.Value) {
 		return nil
 	}
 	for _, t := range tool.Builtin() {
-		list = append(list, command.Value{Name: t.Name(), Description: describe(cfg, t).Description})
+		list = append(list, command.Value{Name: t.Name(), Description: describe(cfg.Limits, cfg.Channels.CLI, t).Description})
 	}
 	return list
 }

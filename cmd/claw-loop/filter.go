@@ -114,7 +114,7 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 	}
 	r.config, r.options = cfg, o
 	tools := make(chan error, 1)
-	go func() { tools <- o.tools(ctx, siblings, lo) }()
+	go func() { tools <- o.tools(ctx, siblings, cfg, lo) }()
 	err = o.resume(ctx, siblings, lo, resumed*lo.Budget.Tokens)
 	l := loop.New(*lo)
 	if err == nil {

@@ -112,28 +112,6 @@ func systemPrompt(s string) (string, error) {
 	return string(b), nil
 }
 
-// tools asks claw-exec what tools there are, and keeps the active ones.
-func (o *options) tools(ctx context.Context, s *loop.Siblings, lo *loop.Options) error {
-	if o.noTools || lo.MaxToolRounds == 0 {
-		return nil
-	}
-	var list struct {
-		Tools []struct {
-			record.Tool
-			Active bool `json:"active"`
-		} `json:"tools"`
-	}
-	if err := s.Query(ctx, &list, "claw-exec", "list"); err != nil {
-		return fmt.Errorf("ask claw-exec for its tools: %w", err)
-	}
-	for _, t := range list.Tools {
-		if t.Active {
-			lo.Tools = append(lo.Tools, t.Tool)
-		}
-	}
-	return nil
-}
-
 // resumed is how many times the budget is asked for when a conversation goes on: what is over the budget is there to be
 // summarised, and a conversation of years does not take a hundred requests before its next turn.
 const resumed = 4

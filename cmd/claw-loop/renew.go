@@ -23,7 +23,7 @@ func (r *runner) renew(ctx context.Context) error {
 	}
 	lo, siblings, err := r.options.around(r.call, cfg, r)
 	if err == nil {
-		err = r.options.tools(ctx, siblings, lo)
+		err = r.options.tools(ctx, siblings, cfg, lo)
 	}
 	if err != nil {
 		return again(err)

@@ -258,5 +258,8 @@ func (c *Config) ReceiptsDir() string { return c.Receipts.Path + ".d" }
 // UnderWayPath is the file that every stage locks which runs calls or writes their receipts: nobody holds it, no call is under way.
 func (c *Config) UnderWayPath() string { return filepath.Join(c.Home, "under-way.lock") }
 
+// ToolsPath is the list of tools that claw-loop keeps, so that it need not ask claw-exec at each start.
+func (c *Config) ToolsPath() string { return filepath.Join(c.Home, "tools.json") }
+
 // HistoryPath is the history of the conversation on the terminal.
 func (c *Config) HistoryPath() string { return filepath.Join(c.Home, "history") }

@@ -64,6 +64,7 @@ var entries = []entry{
 	{name: "under-way.lock", forbidden: notWritable},
 	{name: "estop.jsonl", forbidden: notWritable},
 	{name: "history", forbidden: notWritable},
+	{name: "tools.json", forbidden: notWritable},
 	{name: "results", dir: true, forbidden: notWritable},
 	{name: "cache", dir: true, forbidden: notWritable},
 	{name: "turns", dir: true, forbidden: notWritable},

@@ -10,6 +10,7 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
+	"clawsh/lib/receipt"
 )
 
 // recoverCalls has claw-receipt write the receipts of calls that an earlier loop, which was killed, left without one. It runs
@@ -46,6 +47,9 @@ func writeInterrupted(ctx context.Context, c *command.Call) error {
 	}
 	if info, err := os.Stat(cfg.AuditPath()); err != nil || info.Size() == 0 {
 		return nil // nothing was ever allowed
+	}
+	if receipt.Settled(cfg.Receipts.Path, cfg.ReceiptKeysDir(), cfg.AuditPath()) {
+		return nil // nothing was allowed since all had their receipts
 	}
 	s := loop.NewSiblings(cfg, c.Environ, os.Stderr)
 	var found struct {

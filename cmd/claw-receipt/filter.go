@@ -47,8 +47,12 @@ func filter() command.Command {
 				}
 			}
 			w := &writer{call: c, log: log, executors: permit.NewExecutors(cfg.ExecutorsDir())}
-			return stage.Filter(ctx, c, stage.Stage{Drain: true,
+			res, err := stage.Filter(ctx, c, stage.Stage{Drain: true,
 				Handlers: map[record.Kind]stage.Handler{record.KindToolResult: w.handle, record.KindReserve: room}})
+			if w.wrote {
+				_ = log.Settle(cfg.AuditPath()) // it spares the next start a look at both logs
+			}
+			return res, err
 		},
 	}
 }
@@ -95,6 +99,7 @@ type writer struct {
 	call      *command.Call
 	log       *receipt.Log
 	executors *permit.Executors
+	wrote     bool
 }
 
 // owned are the fields that a receipt adds to a result.
@@ -121,6 +126,7 @@ func (w *writer) handle(_ context.Context, line record.Line, out *stage.Writer) 
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "receipt.failed", "write the receipt of %s: %w", res.ID, err)
 	}
+	w.wrote = true
 	w.call.Event(command.EventReceiptWritten, "receipt_id", r.ID, "call_id", res.ID, "tool", r.Tool, "status", r.Status)
 	fields := []record.Field{{Name: "receipt_id", Value: r.ID}}
 	if why != nil {

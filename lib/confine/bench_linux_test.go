@@ -18,6 +18,9 @@ const variable = "CLAWSH_CONFINE_BENCH"
 
 // TestMain measures in processes of their own: what is given up is given up for good.
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(threadsVariable); dir != "" {
+		inThreads(dir)
+	}
 	if os.Getenv(variable) == "" {
 		m.Run()
 		return

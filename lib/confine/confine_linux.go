@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -29,30 +30,50 @@ func Self(a Access) (Report, error) {
 	if err := a.make(); err != nil {
 		return Report{}, err
 	}
-	if err := ll.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return Report{}, fmt.Errorf("confine: give up new privileges: %w", err)
+	r := Report{}
+	if err := a.filter(&r); err != nil {
+		return Report{}, fmt.Errorf("confine: %w", err)
 	}
 	if !a.Debuggable {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 			return Report{}, fmt.Errorf("confine: close memory: %w", err)
 		}
 	}
-	r := Report{}
 	if !a.Stages {
 		if err := a.landlock(&r); err != nil {
 			return Report{}, fmt.Errorf("confine: %w", err)
 		}
 	}
+	return r, nil
+}
+
+// filter puts the system call filter in force, and gives up new privileges. To stop all threads takes longer than all the rest, so
+// that is left to the filter: it comes to all threads at once, and new privileges go with it where the thread that sets it has given
+// them up (SECCOMP_FILTER_FLAG_TSYNC). Landlock, which comes later, needs that of each thread.
+func (a Access) filter(r *Report) error {
 	p, err := filter(a).Assemble()
 	if err != nil {
 		r.Lacking = err.Error()
-		return r, nil
+		return giveUpPrivileges(ll.AllThreadsPrctl)
 	}
-	if err := p.Install(true); err != nil {
-		return Report{}, fmt.Errorf("confine: %w", err)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := giveUpPrivileges(thisThread); err != nil {
+		return err
 	}
 	r.Filter = p.Hash()
-	return r, nil
+	return p.Install(true)
+}
+
+func thisThread(option int, arg2, arg3, arg4, arg5 uintptr) error {
+	return unix.Prctl(option, arg2, arg3, arg4, arg5)
+}
+
+func giveUpPrivileges(prctl func(option int, arg2, arg3, arg4, arg5 uintptr) error) error {
+	if err := prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	return nil
 }
 
 // make makes the files that are the program's own: once it is confined, only files that are there can be opened.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -73,6 +75,9 @@ func filter() command.Command {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
+			if errors.Is(err, errNoInput) {
+				return command.Records(), nil
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -96,13 +101,36 @@ func filter() command.Command {
 	}
 }
 
+// errNoInput is why nothing was prepared.
+var errNoInput = errors.New("there is no input")
+
+// empty tells that there is no input, once that is known, so that nothing is started for none. Who drives us has a message in mind, and a
+// conversation that is named has to be found whatever is said in it.
+func (o *options) empty(ctx context.Context, c *command.Call) bool {
+	if o.control > 0 || o.conversation != "" || o.latest {
+		return false
+	}
+	in, first := bufio.NewReader(c.Stdin), make(chan error, 1)
+	c.Stdin = in
+	go func() {
+		_, err := in.Peek(1)
+		first <- err
+	}()
+	select {
+	case err := <-first:
+		return err == io.EOF
+	case <-ctx.Done():
+		return true
+	}
+}
+
 // textUser makes a user record of a message that was piped as text.
 func textUser(text string) ([]byte, error) {
 	return record.Encode(record.User{V: record.Version, Kind: record.KindUser, ID: record.NewID("msg-"), Content: strings.TrimRight(text, "\n")})
 }
 
 // prepare builds the loop: what it needs to know is asked of the siblings that own it, at the same time as claw-llm and
-// claw-mem are started.
+// claw-mem are started. Without any input that is errNoInput.
 func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loop.Loop, error) {
 	cfg, err := c.Config()
 	if err != nil {
@@ -113,6 +141,9 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 		return nil, err
 	}
 	r.config, r.options = cfg, o
+	if o.empty(ctx, c) {
+		return nil, errNoInput
+	}
 	tools := make(chan error, 1)
 	go func() { tools <- o.tools(ctx, siblings, cfg, lo) }()
 	err = o.resume(ctx, siblings, lo, resumed*lo.Budget.Tokens)

@@ -45,7 +45,7 @@ func Enter(args []string) {
 
 func enter(stage string) error {
 	if stage == stageKeeper {
-		return keep()
+		return keep(os.ReadFile)
 	}
 	o, err := readOrder()
 	if err != nil {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -43,7 +44,10 @@ func listen(p seccomp.Program, write []string) error {
 
 // keep runs the inner stage as a child, answers the calls that its filter hands over, and ends whatever is left when that has
 // ended: it is the one that orphans are given to. Killed, it takes the program with it.
-func keep() error {
+func keep(read func(string) ([]byte, error)) error {
+	if err := mayInspect(read, capable(unix.CAP_SYS_PTRACE)); err != nil {
+		return err
+	}
 	if err := process.Reap(); err != nil {
 		return err
 	}
@@ -65,6 +69,37 @@ func keep() error {
 	process.KillDescendants(os.Getpid())
 	syscall.Exit(code)
 	return nil
+}
+
+// ptraceScope is where Yama says who may look into whose memory. A kernel without it has no such file.
+const ptraceScope = "/proc/sys/kernel/yama/ptrace_scope"
+
+// mayInspect says why the keeper could not read the names in the calls that it is to answer: every one of them would fail then, and
+// nobody would say why.
+func mayInspect(read func(string) ([]byte, error), capable bool) error {
+	b, err := read(ptraceScope)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find out whether programs may be looked into: %w", err)
+	}
+	scope, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		return fmt.Errorf("find out whether programs may be looked into: %s: %w", ptraceScope, err)
+	}
+	if scope <= 1 || scope == 2 && capable {
+		return nil
+	}
+	return fmt.Errorf("no program could change modes or times, since this host lets us look into none (kernel.yama.ptrace_scope is %d, "+
+		"at most 1 will do)", scope)
+}
+
+// capable tells whether this process has a capability.
+func capable(c uint) bool {
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	return unix.Capget(&head, &data[0]) == nil && data[c/32].Effective&(1<<(c%32)) != 0
 }
 
 // await waits until the program has ended, and collects what else ends meanwhile. Other threads run on.

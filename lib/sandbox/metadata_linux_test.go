@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"io/fs"
 	"os"
 	"strings"
 	"syscall"
@@ -103,5 +104,34 @@ func TestKeeperAnswersNonsense(t *testing.T) {
 		if k.mayChange(fd) == 0 {
 			t.Errorf("%s may be changed", path)
 		}
+	}
+}
+
+// Where the host lets nobody look into programs, the engine says so and runs nothing: else each call would fail without a reason.
+func TestKeeperThatMayNotLook(t *testing.T) {
+	for _, c := range []struct {
+		scope   string
+		err     error
+		capable bool
+		want    string
+	}{
+		{err: fs.ErrNotExist}, {scope: "0\n"}, {scope: "1\n"}, {scope: "2\n", capable: true},
+		{scope: "2\n", want: "ptrace_scope is 2"}, {scope: "3\n", want: "ptrace_scope is 3"}, {scope: "3\n", capable: true, want: "ptrace_scope is 3"},
+		{scope: "4", capable: true, want: "ptrace_scope is 4"}, {scope: "", want: "ptrace_scope"}, {scope: "x", want: "ptrace_scope"},
+		{err: fs.ErrPermission, capable: true, want: "permission denied"},
+	} {
+		read := func(name string) ([]byte, error) {
+			if name != ptraceScope {
+				t.Errorf("it reads %s", name)
+			}
+			return []byte(c.scope), c.err
+		}
+		err := mayInspect(read, c.capable)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if err := keep(func(string) ([]byte, error) { return []byte("3\n"), nil }); err == nil || !strings.Contains(err.Error(), "ptrace_scope is 3") {
+		t.Errorf("the keeper starts: %v", err)
 	}
 }

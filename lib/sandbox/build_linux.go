@@ -137,21 +137,25 @@ func (p part) place(root string, o *order) error {
 
 // makeTarget makes what is mounted over. Where it is there already, as in another mount, it is left.
 func (p part) makeTarget(target string) error {
-	if _, err := os.Lstat(target); err == nil {
+	var st unix.Stat_t
+	if unix.Lstat(target, &st) == nil {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-		return err
+	parent := filepath.Dir(target)
+	if unix.Lstat(parent, &st) != nil {
+		if err := os.MkdirAll(parent, 0o755); err != nil {
+			return err
+		}
 	}
 	switch {
 	case p.Kind == mountLink:
 		return nil
-	case p.IsFile:
-		f, err := os.OpenFile(target, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o644)
+	case p.IsFile: // os.OpenFile would have the file polled
+		fd, err := unix.Open(target, unix.O_CREAT|unix.O_WRONLY|unix.O_EXCL|unix.O_CLOEXEC, 0o644)
 		if err != nil {
 			return err
 		}
-		return f.Close()
+		return unix.Close(fd)
 	}
 	return os.Mkdir(target, 0o755)
 }

@@ -20,7 +20,7 @@ func children(pid int) []int {
 	tasks, _ := os.ReadDir(dir)
 	var pids []int
 	for _, t := range tasks {
-		b, _ := os.ReadFile(dir + "/" + t.Name() + "/children")
+		b, _ := ReadProc(dir + "/" + t.Name() + "/children")
 		for _, f := range strings.Fields(string(b)) {
 			if n, err := strconv.Atoi(f); err == nil {
 				pids = append(pids, n)

@@ -3,8 +3,9 @@ package process
 import (
 	"bytes"
 	"errors"
-	"os"
+	"io/fs"
 	"os/exec"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -18,8 +19,31 @@ func reap(pid int) { unix.Wait4(pid, nil, unix.WNOHANG, nil) }
 
 // dead tells that a process has ended, collected or not.
 func dead(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	stat, err := ReadProc("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err != nil || bytes.Contains(stat, []byte(") Z "))
+}
+
+// ReadProc reads a file of /proc. os.ReadFile would try to have it polled, which takes more calls than reading it.
+func ReadProc(path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	b := make([]byte, 0, 4096)
+	for {
+		b = slices.Grow(b, 1)
+		n, err := unix.Read(fd, b[len(b):cap(b)])
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+		case n == 0:
+			return b, nil
+		default:
+			b = b[:len(b)+n]
+		}
+	}
 }
 
 // reapAfter waits until the program has ended, calls ended and collects the program only then: until it is collected,

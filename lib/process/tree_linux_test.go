@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,5 +190,29 @@ func TestDaemon(t *testing.T) {
 			t.Errorf("%s: %q", script, got)
 		}
 		gone(t, marker)
+	}
+}
+
+// What is read of /proc is all of it, also where it comes in pieces, and what is gone is an error.
+func TestReadProc(t *testing.T) {
+	for _, name := range []string{"/proc/self/cmdline", "/proc/filesystems"} {
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadProc(name); err != nil || len(got) != len(want) {
+			t.Errorf("%s: %d bytes, want %d: %v", name, len(got), len(want), err)
+		}
+	}
+	large := filepath.Join(t.TempDir(), "large")
+	want := bytes.Repeat([]byte("0123456789"), 20_000)
+	if err := os.WriteFile(large, want, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadProc(large); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes: %v", len(got), err)
+	}
+	if _, err := ReadProc("/proc/0/status"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 }

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"bytes"
-	"os"
 	"strconv"
 
 	"clawsh/lib/process"
@@ -19,7 +18,7 @@ func treeMemory(pid int) int64 {
 }
 
 func ownMemory(pid int) int64 {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	b, err := process.ReadProc("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		return 0
 	}

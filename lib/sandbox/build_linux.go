@@ -137,19 +137,24 @@ func (p part) place(root string, o *order) error {
 
 // makeTarget makes what is mounted over. Where it is there already, as in another mount, it is left.
 func (p part) makeTarget(target string) error {
-	var st unix.Stat_t
-	if unix.Lstat(target, &st) == nil {
-		return nil
-	}
-	parent := filepath.Dir(target)
-	if unix.Lstat(parent, &st) != nil {
-		if err := os.MkdirAll(parent, 0o755); err != nil {
-			return err
+	err := p.create(target)
+	if errors.Is(err, unix.ENOENT) {
+		if err = os.MkdirAll(filepath.Dir(target), 0o755); err == nil {
+			err = p.create(target)
 		}
 	}
+	// File systems differ in what they say of what is there and cannot be made.
+	if err != nil && unix.Lstat(target, &unix.Stat_t{}) == nil {
+		return nil
+	}
+	return err
+}
+
+// create makes a file or a directory. Of a link it only finds out whether there is a directory for it.
+func (p part) create(target string) error {
 	switch {
 	case p.Kind == mountLink:
-		return nil
+		return unix.Access(filepath.Dir(target), unix.F_OK)
 	case p.IsFile: // os.OpenFile would have the file polled
 		fd, err := unix.Open(target, unix.O_CREAT|unix.O_WRONLY|unix.O_EXCL|unix.O_CLOEXEC, 0o644)
 		if err != nil {
@@ -157,7 +162,7 @@ func (p part) makeTarget(target string) error {
 		}
 		return unix.Close(fd)
 	}
-	return os.Mkdir(target, 0o755)
+	return unix.Mkdir(target, 0o755)
 }
 
 // What of /proc is about the machine and not about processes: read-only, or empty.

@@ -12,6 +12,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/sandbox"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -43,8 +44,8 @@ func (p preflight) WriteText(w io.Writer) error {
 		fmt.Fprintf(w, "  %-17s %s\n", e.Engine, terminal.Escape(state))
 	}
 	l := p.Limits
-	_, err := fmt.Fprintf(w, "%-19s %d MiB memory, %d processes, %d processors for %d s each process, %d open files, files of %d MiB, /tmp of %d MiB\n",
-		"limits", l.MemoryBytes>>20, l.Processes, l.CPUs, l.CPUS, l.OpenFiles, l.FileBytes>>20, l.TmpBytes>>20)
+	_, err := fmt.Fprintf(w, "%-19s %d MiB memory, %s, %s for %d s each process, %d open files, files of %d MiB, /tmp of %d MiB\n",
+		"limits", l.MemoryBytes>>20, spelling.Count(l.Processes, "process"), spelling.Count(l.CPUs, "processor"), l.CPUS, l.OpenFiles, l.FileBytes>>20, l.TmpBytes>>20)
 	return err
 }
 

@@ -20,6 +20,7 @@ import (
 	"clawsh/lib/durable"
 	"clawsh/lib/envelope"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // auditBegins is how each line of the audit log begins: what a crash leaves of one begins so, too.
@@ -74,15 +75,15 @@ type auditResult struct {
 }
 
 func (a auditResult) WriteText(w io.Writer) error {
-	text := fmt.Sprintf("%s: %d decisions", a.Path, a.Lines)
+	text := fmt.Sprintf("%s: %s", a.Path, spelling.Count(a.Lines, "decision"))
 	if a.Torn > 0 {
 		text += fmt.Sprintf(", %d cut by a crash", a.Torn)
 	}
 	if a.Foreign > 0 {
-		text += fmt.Sprintf(", %d lines that the gate has not written, the first bad line is number %d", a.Foreign, a.First)
+		text += fmt.Sprintf(", %s that the gate has not written, the first bad line is number %d", spelling.Count(a.Foreign, "line"), a.First)
 	}
 	if a.MovedTo != "" {
-		text += fmt.Sprintf("; %d bytes at the end were moved to %s", a.AtEnd, a.MovedTo)
+		text += fmt.Sprintf("; moved to %s: %s at the end", a.MovedTo, spelling.Count(a.AtEnd, "byte"))
 	}
 	_, err := fmt.Fprintln(w, text)
 	return err

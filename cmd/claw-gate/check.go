@@ -15,6 +15,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/policy"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/stage"
 	"clawsh/lib/terminal"
 )
@@ -208,7 +209,7 @@ func (k *checker) summary() checkSummary {
 
 // WriteText writes the totals, and a line for each kind of change.
 func (s checkSummary) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%d calls: %d as they were, %d stricter, %d milder, %d not decided before\n", s.Calls, s.Same, s.Stricter, s.Milder, s.New); err != nil || len(s.Changes) == 0 {
+	if _, err := fmt.Fprintf(w, "%s: %d as they were, %d stricter, %d milder, %d not decided before\n", spelling.Count(s.Calls, "call"), s.Same, s.Stricter, s.Milder, s.New); err != nil || len(s.Changes) == 0 {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

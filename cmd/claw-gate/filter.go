@@ -17,6 +17,7 @@ import (
 	"clawsh/lib/permit"
 	"clawsh/lib/policy"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/stage"
 	"clawsh/lib/terminal"
 )
@@ -246,7 +247,7 @@ func prompt(call record.ToolCall, v record.Verdict, what string, answers []answe
 	text += listed(answers, func(a answer) string { return a.short })
 	high, wide := terminal.Size()
 	if terminal.Rows(text, wide) >= high { // the place of the answer takes a row, too
-		text += fmt.Sprintf("  (those were %d rows and %d bytes of arguments for %s, risk %s: %s)\n", terminal.Rows(what, wide), len(call.Args),
+		text += fmt.Sprintf("  (those were %s and %s of arguments for %s, risk %s: %s)\n", spelling.Count(terminal.Rows(what, wide), "row"), spelling.Count(len(call.Args), "byte"),
 			terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason))
 	}
 	return text + question

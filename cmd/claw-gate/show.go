@@ -15,6 +15,7 @@ import (
 	"clawsh/lib/edit"
 	"clawsh/lib/place"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -134,7 +135,7 @@ func (g *gate) change(call record.ToolCall) (change, bool) {
 	case diff == "":
 		diff = "nothing changes in " + name + "\n"
 	case len(diff) > maxShown:
-		return change{body: fmt.Sprintf("  %s: the diff has %d bytes\n", name, len(diff)), still: func() bool { return true }}, false
+		return change{body: fmt.Sprintf("  %s: the diff has %s\n", name, spelling.Count(len(diff), "byte")), still: func() bool { return true }}, false
 	}
 	still := func() bool {
 		again, there, err := present(g.config, a.Path)
@@ -192,7 +193,7 @@ func stays(now, diff string) string {
 	if lines-seen == 1 {
 		return "    (1 other line stays as it is)\n"
 	}
-	return fmt.Sprintf("    (%d other lines stay as they are)\n", lines-seen)
+	return fmt.Sprintf("    (unchanged: %s)\n", spelling.Count(lines-seen, "other line"))
 }
 
 // present reads a text file of the workspace, and tells whether it exists. No link is followed.
@@ -230,9 +231,9 @@ func present(cfg *config.Config, path string) (text string, exists bool, err err
 	case err != nil:
 		return "", false, errors.New("it cannot be read")
 	case int64(len(b)) > most:
-		return "", false, fmt.Errorf("it has %d bytes", info.Size())
+		return "", false, fmt.Errorf("it has %s", spelling.Count(info.Size(), "byte"))
 	case !utf8.Valid(b) || strings.IndexByte(string(b), 0) >= 0:
-		return "", false, fmt.Errorf("it is binary (%d bytes)", len(b))
+		return "", false, fmt.Errorf("it is binary (%s)", spelling.Count(len(b), "byte"))
 	}
 	return string(b), true, nil
 }

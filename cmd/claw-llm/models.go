@@ -8,6 +8,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/provider"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -28,7 +29,7 @@ func (l modelList) WriteText(w io.Writer) error {
 			mark = "*"
 		}
 		if m.ContextLength > 0 {
-			length = fmt.Sprintf("%d tokens", m.ContextLength)
+			length = fmt.Sprintf("%s", spelling.Count(m.ContextLength, "token"))
 		}
 		fmt.Fprintf(t, "%s %s\t%s\n", mark, terminal.Escape(m.ID), length)
 	}

@@ -14,6 +14,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -35,10 +36,10 @@ type compactResult struct {
 func (r compactResult) WriteText(w io.Writer) error {
 	id := terminal.Escape(r.ConversationID)
 	if !r.Compacted {
-		_, err := fmt.Fprintf(w, "%s is too small to compact: it has %d turns that are not in a summary, and the newest is always kept\n", id, r.TurnsKept)
+		_, err := fmt.Fprintf(w, "%s is too small to compact: it has %s outside of a summary, and the newest is always kept\n", id, spelling.Count(r.TurnsKept, "turn"))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: newly in the summary: %d, kept as they are: %d (turns); about %d tokens, before %d\n", id, r.Turns, r.TurnsKept, r.TokensAfter, r.TokensBefore)
+	_, err := fmt.Fprintf(w, "%s: newly in the summary: %d, kept as they are: %d (turns); about %s, before %d\n", id, r.Turns, r.TurnsKept, spelling.Count(r.TokensAfter, "token"), r.TokensBefore)
 	if err == nil && r.TokensAfter >= r.TokensBefore {
 		_, err = fmt.Fprintln(w, "the summary would be as long as what it stands for")
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"clawsh/lib/config"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -57,7 +58,7 @@ func limits(cfg *config.Config, rounds int) string {
 	if !cfg.Sandbox.GitWrite {
 		text += ", .git read-only"
 	}
-	return text + fmt.Sprintf("; %d rounds of tool calls.", rounds)
+	return text + fmt.Sprintf("; %s of tool calls.", spelling.Count(rounds, "round"))
 }
 
 func amount(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -14,6 +14,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -169,7 +170,7 @@ func load(ctx context.Context, s *loop.Siblings, tokens int, which ...string) (l
 	}
 	for _, t := range found.Turns {
 		if t.Messages < 0 || t.Messages > len(rest) {
-			return l, fmt.Errorf("claw-mem says that the turn %q has %d messages, and there are %d", t.TurnID, t.Messages, len(rest))
+			return l, fmt.Errorf("claw-mem says that the turn %q has %s, and there are %d", t.TurnID, spelling.Count(t.Messages, "message"), len(rest))
 		}
 		l.Turns = append(l.Turns, conversation.Turn{ID: t.TurnID, Record: t.LastRecordID, Messages: rest[:t.Messages:t.Messages]})
 		rest = rest[t.Messages:]

@@ -18,6 +18,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -27,7 +28,7 @@ type backupResult struct {
 }
 
 func (r backupResult) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s: %d bytes, checked\n", terminal.Escape(r.Path), r.Bytes)
+	_, err := fmt.Fprintf(w, "%s: %s, checked\n", terminal.Escape(r.Path), spelling.Count(r.Bytes, "byte"))
 	return err
 }
 

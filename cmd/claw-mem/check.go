@@ -16,6 +16,7 @@ import (
 	"clawsh/lib/confine"
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -34,7 +35,7 @@ func (r checkResult) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s: %s%s\n", p.What, terminal.Escape(p.Message), done)
 	}
-	_, err := fmt.Fprintf(w, "%s: %d conversations, %d entries, %d problems left\n", terminal.Escape(r.Path), r.Conversations, r.Entries, r.left())
+	_, err := fmt.Fprintf(w, "%s: %s, %s, %s left\n", terminal.Escape(r.Path), spelling.Count(r.Conversations, "conversation"), spelling.Count(r.Entries, "entry"), spelling.Count(r.left(), "problem"))
 	return err
 }
 
@@ -77,7 +78,7 @@ says. Exit code 1 if anything is wrong; a mirror that lacks its last lines, as a
 				return nil, err
 			}
 			if n := k.result.left(); n > 0 {
-				return k.result, envelope.Errorf(envelope.ExitError, "memory.damaged", "the memory has %d problems, the first: %s", n, k.first()).
+				return k.result, envelope.Errorf(envelope.ExitError, "memory.damaged", "the memory has %s, the first: %s", spelling.Count(n, "problem"), k.first()).
 					WithHint("claw-mem check --rebuild makes indexes anew, --repair-mirror mirrors; entries come back from a backup only: put it in the place of %s, and remove its -wal and -shm", k.result.Path)
 			}
 			return k.result, nil

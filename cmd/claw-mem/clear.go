@@ -13,6 +13,7 @@ import (
 	"clawsh/lib/conversation"
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
+	"clawsh/lib/spelling"
 )
 
 type clearResult struct {
@@ -20,7 +21,7 @@ type clearResult struct {
 }
 
 func (r clearResult) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "removed %d conversations; their receipts stay\n", r.Removed)
+	_, err := fmt.Fprintf(w, "removed %s; their receipts stay\n", spelling.Count(r.Removed, "conversation"))
 	return err
 }
 

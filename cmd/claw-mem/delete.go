@@ -16,6 +16,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
 	"clawsh/lib/result"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -25,7 +26,7 @@ type deleteResult struct {
 
 func (r deleteResult) WriteText(w io.Writer) error {
 	for _, c := range r.Conversations {
-		fmt.Fprintf(w, "deleted %s with %d entries; its receipts stay\n", terminal.Escape(c.ID), c.Entries)
+		fmt.Fprintf(w, "deleted %s with %s; its receipts stay\n", terminal.Escape(c.ID), spelling.Count(c.Entries, "entry"))
 	}
 	return nil
 }
@@ -42,7 +43,7 @@ nothing of them is left in it: of a large one, that takes a while. A conversatio
 		Access:  forgetting,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if !yes {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets %d conversations for good", len(c.Args)).WithHint("if you mean it: --yes")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets %s for good", spelling.Count(len(c.Args), "conversation")).WithHint("if you mean it: --yes")
 			}
 			var r deleteResult
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {

@@ -14,6 +14,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/stage"
 )
 
@@ -25,7 +26,7 @@ type importSummary struct {
 }
 
 func (s importSummary) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%d records imported, %d known already, %d failed\n", s.Imported, s.Known, s.Failed)
+	_, err := fmt.Fprintf(w, "%s imported, %d known already, %d failed\n", spelling.Count(s.Imported, "record"), s.Known, s.Failed)
 	return err
 }
 
@@ -112,7 +113,7 @@ func (k *importer) run(ctx context.Context, m *memory.Mirror) error {
 		err = errors.Join(err, k.mirrorAll(m))
 	}
 	if err == nil && k.counts.Failed > 0 {
-		bad := envelope.Errorf(envelope.ExitError, "input.bad_lines", "%d records could not be stored; each is reported by an error record", k.counts.Failed)
+		bad := envelope.Errorf(envelope.ExitError, "input.bad_lines", "%s could not be stored; each is reported by an error record", spelling.Count(k.counts.Failed, "record"))
 		if k.summary {
 			bad.WithHint("run it again without --summary to see them: what is stored is left as it is")
 		}
@@ -141,7 +142,7 @@ func (k *importer) take(_ context.Context, line record.Line, out *stage.Writer) 
 func (k *importer) flush(out *stage.Writer) error {
 	results, err := k.store.Import(k.batch, k.agent)
 	if err != nil {
-		k.broken = envelope.Errorf(envelope.ExitError, "memory.failed", "%d records are not imported: %w", len(k.batch), err)
+		k.broken = envelope.Errorf(envelope.ExitError, "memory.failed", "%s not imported: %w", spelling.Count(len(k.batch), "record"), err)
 		return stage.Fatal(k.broken)
 	}
 	for i, r := range results {

@@ -14,6 +14,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -50,7 +51,7 @@ func (u usageRow) price() string {
 	case u.Cost == nil:
 		return "-"
 	case u.Unpriced > 0:
-		return fmt.Sprintf("%.6f, without %d responses", *u.Cost, u.Unpriced)
+		return fmt.Sprintf("%.6f, without %s", *u.Cost, spelling.Count(u.Unpriced, "response"))
 	}
 	return fmt.Sprintf("%.6f", *u.Cost)
 }

@@ -13,6 +13,7 @@ import (
 	"clawsh/lib/confine"
 	"clawsh/lib/envelope"
 	"clawsh/lib/receipt"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -123,7 +124,7 @@ func notAside(rep receipt.Report, err error) error {
 // acceptHint says how a head is signed for a log of which nothing is wrong but its end.
 func acceptHint(rep receipt.Report) string {
 	if n := rep.HeadCount - rep.Count; n > 0 {
-		return fmt.Sprintf("restore the log from a copy; if the %d receipts at its end are lost: claw-receipt keys --accept --missing %d", n, n)
+		return fmt.Sprintf("restore the log from a copy; if what it lacks at its end (%s) is lost: claw-receipt keys --accept --missing %d", spelling.Count(n, "receipt"), n)
 	}
 	return "if a copy or a checkpoint shows that no receipt is missing: claw-receipt keys --accept"
 }

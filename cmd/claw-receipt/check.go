@@ -12,6 +12,7 @@ import (
 	"clawsh/lib/confine"
 	"clawsh/lib/envelope"
 	"clawsh/lib/receipt"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -43,7 +44,7 @@ type consistentResult struct {
 
 // WriteText says what is proven, and by which key.
 func (r consistentResult) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "proven: the %d receipts of the log %s begin with the %d of the older checkpoint\n", r.Count, terminal.Escape(r.Origin), r.OldCount)
+	fmt.Fprintf(w, "proven: the log %s, of %s, begins with the %d of the older checkpoint\n", terminal.Escape(r.Origin), spelling.Count(r.Count, "receipt"), r.OldCount)
 	writeRetired(w, r.Retired)
 	_, err := fmt.Fprintf(w, "\nolder root       %s\nnewer root       %s\n", r.OldRoot, r.Root)
 	return err

@@ -19,6 +19,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/receipt"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -52,7 +53,7 @@ func (l listResult) WriteText(w io.Writer) error {
 	if l.Unreadable == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "%d lines are no receipts: run claw-receipt verify\n", l.Unreadable)
+	_, err := fmt.Fprintf(w, "%s cannot be read as receipts: run claw-receipt verify\n", spelling.Count(l.Unreadable, "line"))
 	return err
 }
 
@@ -179,7 +180,7 @@ func done(c *command.Call, w *bufio.Writer, unreadable int, err error) (command.
 		return command.Records(), nil
 	}
 	if err == nil && unreadable > 0 {
-		err = envelope.Errorf(envelope.ExitError, "receipts.unreadable", "%d lines are no receipts", unreadable).WithHint("run claw-receipt verify")
+		err = envelope.Errorf(envelope.ExitError, "receipts.unreadable", "%s cannot be read as receipts", spelling.Count(unreadable, "line")).WithHint("run claw-receipt verify")
 	}
 	return command.Records(), err
 }

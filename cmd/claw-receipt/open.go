@@ -135,10 +135,3 @@ func initialised(cfg *config.Config) bool {
 func notInitialised(cfg *config.Config) error {
 	return envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
 }
-
-func count(n int) string {
-	if n == 1 {
-		return "1 receipt"
-	}
-	return fmt.Sprintf("%d receipts", n)
-}

@@ -19,6 +19,7 @@ import (
 	"clawsh/lib/confine"
 	"clawsh/lib/envelope"
 	"clawsh/lib/receipt"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -34,7 +35,7 @@ func (v verifyResult) WriteText(w io.Writer) error {
 	if !v.Valid {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "%s, last hash %s: %s\n", count(v.Count), v.LastHash, v.Evidence)
+	_, err := fmt.Fprintf(w, "%s, last hash %s: %s\n", spelling.Count(v.Count, "receipt"), v.LastHash, v.Evidence)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/envelope"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -82,7 +83,7 @@ terminal it only reports. Exit code 1 if something is wrong and was not mended.`
 			if res.Wrong == 0 {
 				return res, ctx.Err()
 			}
-			return res, envelope.Errorf(envelope.ExitError, "doctor.found", "%d of %d checks found something wrong", res.Wrong, len(res.Findings))
+			return res, envelope.Errorf(envelope.ExitError, "doctor.found", "%d of %s found something wrong", res.Wrong, spelling.Count(len(res.Findings), "check"))
 		}}
 }
 

@@ -12,6 +12,7 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/loop"
+	"clawsh/lib/spelling"
 )
 
 // examination is one run of doctor.
@@ -224,7 +225,7 @@ func (d *examination) receipts(ctx context.Context) {
 	}
 	if r.Torn > 0 {
 		d.tell(ctx, finding{Check: "receipts", State: noted,
-			Message: fmt.Sprintf("%d bytes at the end were cut by a crash: the next receipt moves them aside", r.Torn)})
+			Message: fmt.Sprintf("a crash left %s of an unfinished line at the end: the next receipt moves it aside", spelling.Count(r.Torn, "byte"))})
 	}
 	d.tell(ctx, finding{Check: "receipts", State: sound, Message: r.Evidence})
 }
@@ -235,7 +236,7 @@ func (d *examination) audit(ctx context.Context) {
 	}
 	err := d.stages.Query(ctx, &r, "claw-gate", "audit")
 	if err == nil {
-		d.tell(ctx, finding{Check: "audit log", State: sound, Message: fmt.Sprintf("%d decisions, all the gate's", r.Lines)})
+		d.tell(ctx, finding{Check: "audit log", State: sound, Message: fmt.Sprintf("%s, all the gate's", spelling.Count(r.Lines, "decision"))})
 		return
 	}
 	f := failure("audit log", err)

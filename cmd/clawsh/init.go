@@ -17,6 +17,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/durable"
 	"clawsh/lib/loop"
+	"clawsh/lib/spelling"
 )
 
 // initResult lists what init made, and what was there already.
@@ -48,7 +49,7 @@ func (r initResult) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "clawsh %s: home %s, workspace %s\n", what, r.Home, r.Workspace)
 	if r.Adopted > 0 {
-		fmt.Fprintf(w, "adopted %d receipts without macs: that they are what was written, only their chain says\n", r.Adopted)
+		fmt.Fprintf(w, "adopted %s without macs: that they are what was written, only their chain says\n", spelling.Count(r.Adopted, "receipt"))
 	}
 	_, err := fmt.Fprintf(w, "next: clawsh onboard connects a model; clawsh \"What files are here?\" asks the built-in mock\n")
 	return err

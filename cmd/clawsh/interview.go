@@ -11,6 +11,7 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -152,7 +153,7 @@ func (i *interview) takeURL(ctx context.Context, answer string) error {
 	e := i.seen.err
 	switch {
 	case e == nil:
-		i.tell("Reached: it lists %d models.", len(i.seen.models))
+		i.tell("Reached: it lists %s.", spelling.Count(len(i.seen.models), "model"))
 		return nil
 	case i.seen.wantsKey:
 		i.tell("Reached: it wants a key.")
@@ -218,7 +219,7 @@ func (i *interview) takeKey(ctx context.Context, answer string) error {
 		return again{"The server does not take the key in " + answer + ": " + seen.why(i.baseURL), "Name another variable, or end this with Ctrl-C and set it."}
 	}
 	if i.seen = seen; seen.err == nil {
-		i.tell("The key in %s is accepted: the server lists %d models.", answer, len(seen.models))
+		i.tell("The key in %s is accepted: the server lists %s.", answer, spelling.Count(len(seen.models), "model"))
 	}
 	return nil
 }
@@ -273,7 +274,7 @@ func (i *interview) fit(length int) error {
 	return i.with(i.paths, func(cfg *config.Config) error {
 		if most := cfg.Context.MaxTokens; most == 0 || most > room {
 			i.context = room
-			i.tell("It reads %d tokens, so conversations are kept to %d: context.max_tokens in the configuration.", length, room)
+			i.tell("It reads %s, so conversations are kept to %d: context.max_tokens in the configuration.", spelling.Count(length, "token"), room)
 		}
 		return nil
 	})

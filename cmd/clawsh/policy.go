@@ -14,6 +14,7 @@ import (
 	"clawsh/lib/loop"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -95,7 +96,7 @@ func writeProject(c *command.Call) error {
 		return nil // claw-gate says why
 	}
 	r := project(c)
-	state := fmt.Sprintf("%s, %d bytes, sha256 %s", r.Name, r.Bytes, r.SHA256)
+	state := fmt.Sprintf("%s, %s, sha256 %s", r.Name, spelling.Count(r.Bytes, "byte"), r.SHA256)
 	switch {
 	case r.Name == "":
 		state = "none"

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -82,7 +82,7 @@ func deniedError(denials []record.Denial) error {
 		nobody = " with nobody asked"
 	}
 	if what += nobody; len(real) > 1 {
-		what = fmt.Sprintf("%d tool calls were denied%s, the first", len(real), nobody)
+		what = spelling.Count(len(real), "tool call") + " were denied" + nobody + ", the first"
 	}
 	e := envelope.Errorf(envelope.ExitDenied, "denied", "answered, but %s: %s: %s (%s)", what, terminal.Escape(first.Tool),
 		terminal.Escape(first.Reason), first.Rule)

@@ -7,6 +7,7 @@ import (
 
 	"clawsh/lib/record"
 	"clawsh/lib/result"
+	"clawsh/lib/spelling"
 )
 
 // How much of a tool result Shorten keeps: two thirds of it are its head, the rest its tail.
@@ -28,8 +29,8 @@ func Shorten(m record.Message, most int) record.Message {
 	}
 	// One line more than is missing: an error may stand before what the tool wrote.
 	from := max(strings.Count(head, "\n"), 1)
-	note := fmt.Sprintf("[%d of %d bytes left out here to save room; read on: file_read {\"path\":%q,\"from_line\":%d}]", len(m.Content)-len(head)-len(tail),
-		len(m.Content), result.Prefix+result.ID(m.ToolCallID), from)
+	note := fmt.Sprintf("[%d of %s left out here to save room; read on: file_read {\"path\":%q,\"from_line\":%d}]", len(m.Content)-len(head)-len(tail),
+		spelling.Count(len(m.Content), "byte"), result.Prefix+result.ID(m.ToolCallID), from)
 	var parts []string
 	for _, p := range []string{strings.TrimSuffix(head, "\n"), note, tail} {
 		if p != "" {

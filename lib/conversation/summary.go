@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // SummaryHeading begins the message that holds a summary.
@@ -99,7 +100,7 @@ func middle(s string, most int) string {
 	if tail == "" || len(head)+len(tail) == len(s) {
 		return s
 	}
-	return fmt.Sprintf("%s [… %d bytes …] %s", head, len(s)-len(head)-len(tail), tail)
+	return fmt.Sprintf("%s [… %s …] %s", head, spelling.Count(len(s)-len(head)-len(tail), "byte"), tail)
 }
 
 // SummaryRequest is the message of a request for a summary. The earlier summary, if there is one, and the transcript stand

@@ -28,6 +28,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"clawsh/lib/spelling"
 )
 
 // Log is an append-only file of lines, shared between processes. It is safe for concurrent use.
@@ -136,7 +138,7 @@ func (e *End) Cut(size int64) error {
 	l := e.log
 	l.end, l.last = -1, nil
 	if err := l.f.Truncate(size); err != nil {
-		return fmt.Errorf("cut %s to %d bytes: %w", l.path, size, err)
+		return fmt.Errorf("cut %s to %s: %w", l.path, spelling.Count(size, "byte"), err)
 	}
 	e.Size, e.Torn, e.Ours = size, false, false
 	return nil
@@ -214,10 +216,10 @@ func (l *Log) put(line []byte, e *End) error {
 	out = append(append(out, line...), '\n')
 	l.end, l.last = -1, nil
 	if n, err := l.write(l.f, out); err != nil {
-		err = fmt.Errorf("append a line of %d bytes to %s: %w", len(line), l.path, err)
+		err = fmt.Errorf("append a line of %s to %s: %w", spelling.Count(len(line), "byte"), l.path, err)
 		if n > 0 {
 			if back := l.f.Truncate(e.Size); back != nil {
-				return fmt.Errorf("%w; %d bytes of it stay: %w", err, n, back)
+				return fmt.Errorf("%w; it leaves %s: %w", err, spelling.Count(n, "byte"), back)
 			}
 		}
 		return err

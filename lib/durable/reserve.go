@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"clawsh/lib/spelling"
 )
 
 // Reserve takes room on the disk for n more bytes of the log, so that appends of that many do not fail for want of it. Processes that
@@ -18,7 +20,7 @@ func (l *Log) Reserve(n int64) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("reserve %d bytes for %s: %w", n, l.path, err)
+		return fmt.Errorf("reserve %s for %s: %w", spelling.Count(n, "byte"), l.path, err)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+
+	"clawsh/lib/spelling"
 )
 
 // Reading backwards starts with firstChunk bytes and doubles. Records are at most 8 MiB: a log whose last maxTail bytes
@@ -30,7 +32,7 @@ func lastLine(r io.ReaderAt, size int64) ([]byte, error) {
 		case n == size:
 			return nil, nil
 		case n >= maxTail:
-			return nil, fmt.Errorf("no whole line in the last %d bytes", n)
+			return nil, fmt.Errorf("no whole line in the last %s", spelling.Count(n, "byte"))
 		}
 	}
 }

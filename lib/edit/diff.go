@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"clawsh/lib/spelling"
 )
 
 // Diff returns the unified diff of two texts, "" if they are the same. The names are shown as they are given.
@@ -26,5 +28,5 @@ func Bounded(text string, most int) string {
 		return text
 	}
 	end := strings.LastIndexByte(text[:most], '\n') + 1
-	return text[:end] + fmt.Sprintf("… %d more lines of this diff\n", strings.Count(text[end:], "\n"))
+	return text[:end] + fmt.Sprintf("… %s of this diff\n", spelling.Count(strings.Count(text[end:], "\n"), "more line"))
 }

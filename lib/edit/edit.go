@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"clawsh/lib/spelling"
 )
 
 // Bounds of one call.
@@ -77,7 +79,7 @@ func (e Edit) apply(text string, most int) (string, int, error) {
 		case n == 1:
 			return strings.Replace(text, v.old, v.new, 1), 1, nil
 		default:
-			return "", 0, fmt.Errorf("old occurs %d times, at lines %s: add lines around it until it is unique, or set all", n,
+			return "", 0, fmt.Errorf("old occurs %s, at lines %s: add lines around it until it is unique, or set all", spelling.Count(n, "time"),
 				strings.Join(linesOf(text, v.old), ", "))
 		}
 	}

@@ -3,6 +3,8 @@ package edit
 import (
 	"fmt"
 	"strings"
+
+	"clawsh/lib/spelling"
 )
 
 // Bounds of what is said about a text that was not found, and of the work to find what it may have meant.
@@ -30,7 +32,7 @@ func notFound(text, old string) error {
 	if from, ok := nearest(have, want); ok {
 		return fmt.Errorf("old was not found; the nearest lines are:\n%s", show(have, from, len(want)))
 	}
-	return fmt.Errorf("old was not found, and nothing like it: read the file again (it has %d lines)", len(have))
+	return fmt.Errorf("old was not found, and nothing like it: read the file again (it has %s)", spelling.Count(len(have), "line"))
 }
 
 func splitLines(s string) []string {

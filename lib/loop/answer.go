@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // answered ends the turn with a response that calls nothing. One that is not the whole answer says so, and what to do about it.
@@ -39,7 +40,7 @@ func cutShort(resp *record.Response, empty bool) string {
 	case resp.CallsCut == 1:
 		what += "; the tool call in it was not run"
 	case resp.CallsCut > 1:
-		what += fmt.Sprintf("; the %d tool calls in it were not run", resp.CallsCut)
+		what += fmt.Sprintf("; %s in it not run", spelling.Count(resp.CallsCut, "tool call"))
 	case empty && resp.Reasoning != "":
 		what += ", all of which went into reasoning"
 	}

@@ -10,6 +10,7 @@ import (
 	"clawsh/lib/conversation"
 	"clawsh/lib/envelope"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // ErrSmall means that a conversation has no turns that a summary could stand for.
@@ -111,7 +112,7 @@ func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID st
 		return s, l.wasted(ctx, &s, last, err)
 	}
 	if l.LeftOut > 0 {
-		s.Content += fmt.Sprintf("\n\n(%d turns before that were too much to summarise.)", l.LeftOut)
+		s.Content += fmt.Sprintf("\n\n(Too much to summarise: %s before that.)", spelling.Count(l.LeftOut, "turn"))
 	}
 	s.TS = record.Now()
 	line, err := record.Encode(s)

@@ -6,6 +6,7 @@ import (
 
 	"clawsh/lib/conversation"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // spending is what a turn has used so far. A response without usage is estimated: a provider that counts nothing must not make a
@@ -54,7 +55,7 @@ func (t *turn) limited() bool {
 	switch {
 	case t.MaxTokens > 0 && t.spent.usage.Total() >= t.MaxTokens:
 		t.final.StopReason = record.StopMaxTokens
-		t.final.Error = fmt.Sprintf("no final answer within %d tokens: %d are used", t.MaxTokens, t.spent.usage.Total())
+		t.final.Error = fmt.Sprintf("no final answer within %s: %d are used", spelling.Count(t.MaxTokens, "token"), t.spent.usage.Total())
 		t.final.ErrorCode = "limit.max_tokens"
 		t.final.Hint = "raise limits.max_tokens, or --max-tokens for one turn"
 	case t.MaxCost > 0 && t.spent.unpriced != "":
@@ -79,7 +80,7 @@ func (t *turn) exhausted() bool {
 		return false
 	}
 	t.final.StopReason = record.StopMaxToolRounds
-	t.final.Error = fmt.Sprintf("no final answer after %d rounds of tool calls", t.final.Rounds)
+	t.final.Error = fmt.Sprintf("no final answer after %s of tool calls", spelling.Count(t.final.Rounds, "round"))
 	t.final.ErrorCode = "limit.max_tool_rounds"
 	t.final.Hint = "raise limits.max_tool_rounds, or --max-tool-rounds for one turn"
 	return true

@@ -13,6 +13,7 @@ import (
 
 	"clawsh/lib/config"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -95,7 +96,7 @@ func (p Project) block(data []byte) string {
 			for cut = maxProjectSent; !utf8.RuneStart(text[cut]); cut-- {
 			}
 		}
-		text, note = text[:cut], fmt.Sprintf("; cut after %d of %d bytes, file_read shows the rest", cut, len(data))
+		text, note = text[:cut], fmt.Sprintf("; cut after %d of %s, file_read shows the rest", cut, spelling.Count(len(data), "byte"))
 	}
 	if text == "" {
 		return ""

@@ -8,6 +8,7 @@ import (
 
 	"clawsh/lib/envelope"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // fewRounds is how many rounds of tools are so few that the model is told.
@@ -33,7 +34,7 @@ func roundsNote(left int, last bool) string {
 	case left == 1:
 		return "one round of tool calls is left in this turn"
 	}
-	return fmt.Sprintf("%d rounds of tool calls are left in this turn", left)
+	return fmt.Sprintf("%s of tool calls are left in this turn", spelling.Count(left, "round"))
 }
 
 // conclude asks once more, without tools, when the rounds are spent: so that there is an answer. The turn has reached its limit all

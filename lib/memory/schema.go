@@ -8,6 +8,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"clawsh/lib/envelope"
+	"clawsh/lib/spelling"
 )
 
 // applicationID is "claw" in the file's header; schemaVersion is its user_version.
@@ -164,7 +165,7 @@ func check(conn *sqlite3.Conn) (int, error) {
 		return 0, err
 	}
 	if tables != 0 {
-		return 0, fmt.Errorf("%w: it holds %d tables and indexes of something else", ErrForeign, tables)
+		return 0, fmt.Errorf("%w: it holds %s and indexes of something else", ErrForeign, spelling.Count(tables, "table"))
 	}
 	return 0, nil
 }

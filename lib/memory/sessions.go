@@ -15,6 +15,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // lagLines is how many lines may be missing at the end of a mirror for that to be no damage: a process that is killed leaves out one.
@@ -33,7 +34,7 @@ func (d Difference) Any() bool { return d.From > 0 }
 // String says it in words.
 func (d Difference) String() string {
 	if d.Behind {
-		return fmt.Sprintf("its last %d lines are not written yet, as after a crash: the next message in it or --repair-mirror writes them", d.Missing)
+		return fmt.Sprintf("it lacks the last %s, as after a crash: the next message in it or --repair-mirror writes them", spelling.Count(d.Missing, "line"))
 	}
 	return fmt.Sprintf("it does not say what the memory says from line %d on", d.From)
 }

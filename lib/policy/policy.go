@@ -60,6 +60,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/place"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // Call is a tool call as the policy sees it.
@@ -345,7 +346,7 @@ func (p *Policy) examine(ctx context.Context, c Call) finding {
 // apply turns a finding into a verdict by the autonomy level.
 func (p *Policy) apply(tool string, f finding) Verdict {
 	if !f.blocked && len(f.obeyed) > 1 {
-		f.reason += fmt.Sprintf(" (one of %d such files)", len(f.obeyed))
+		f.reason += fmt.Sprintf(" (one of %s)", spelling.Count(len(f.obeyed), "such file"))
 	}
 	v := Verdict{Outcome: Deny, Risk: f.risk, Rule: f.rule, Reason: f.reason, found: f.reason, Obeyed: f.obeyed}
 	switch {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"clawsh/lib/spelling"
 )
 
 // hostName is compiled when it is first needed, like all expressions here: compiling costs more than most decisions.
@@ -50,7 +52,7 @@ func (p *Policy) tells(raw, host, domain, chosen string) finding {
 		return medium("http.tells", "reads from the allowed domain %s, of a host whose name could carry data", domain)
 	}
 	if told := len(raw) - len("http://") - len(host) + len(chosen); told > max(p.urlBytes, len("s/")) {
-		return medium("http.tells", "sends %d bytes to the allowed domain %s in the address, of which %d go unasked", told, domain, p.urlBytes)
+		return medium("http.tells", "sends %s to the allowed domain %s in the address, of which %d go unasked", spelling.Count(told, "byte"), domain, p.urlBytes)
 	}
 	return low("http.domain", "reads from the allowed domain %s", domain)
 }

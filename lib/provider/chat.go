@@ -12,6 +12,7 @@ import (
 
 	"clawsh/lib/config"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // Defaults of an openai-compatible provider.
@@ -133,7 +134,7 @@ func (c *chat) pause(ctx context.Context, e *Error, try int) error {
 func tried(err error, times int) error {
 	var e *Error
 	if times > 1 && errors.As(err, &e) {
-		e.Message += fmt.Sprintf(" (%d tries)", times)
+		e.Message += fmt.Sprintf(" (%s)", spelling.Count(times, "try"))
 	}
 	return err
 }

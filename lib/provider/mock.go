@@ -11,6 +11,7 @@ import (
 
 	"clawsh/lib/config"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // mock is a model that follows a script (DESIGN §4). It keeps no state: which step is due follows from the request alone, so
@@ -104,8 +105,8 @@ func (m *mock) due(ctx context.Context, req *record.Request, doc func() (any, er
 		}
 		matched++
 	}
-	return nil, &Error{Provider: m.name, Code: CodeConfig, Message: fmt.Sprintf("no step of the fixture %s is due: %d of its %d steps match this request, "+
-		"and the model has spoken %d times since the last user message", m.file, matched, len(m.steps), at), Hint: "add a step, or change a when"}
+	return nil, &Error{Provider: m.name, Code: CodeConfig, Message: fmt.Sprintf("no step of the fixture %s is due: %d of its %s match this request, "+
+		"and the model has spoken %s since the last user message", m.file, matched, spelling.Count(len(m.steps), "step"), spelling.Count(at, "time")), Hint: "add a step, or change a when"}
 }
 
 // rounds counts the assistant messages since the last user message.

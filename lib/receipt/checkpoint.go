@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
+
+	"clawsh/lib/spelling"
 )
 
 // Checkpoint verifies the log and signs what it holds: how many receipts, and the root of a Merkle tree (RFC 6962) whose leaves
@@ -70,7 +72,7 @@ func Prove(r io.Reader, t Trust, number int) (*Proof, error) {
 	}
 	checkpoint := list[len(list)-1]
 	if number < 1 || int64(number) > checkpoint.N {
-		return nil, fmt.Errorf("receipt %d is not among the %d receipts of the checkpoint: make a new one", number, checkpoint.N)
+		return nil, fmt.Errorf("receipt %d is not among the %s of the checkpoint: make a new one", number, spelling.Count(checkpoint.N, "receipt"))
 	}
 	p := &Proof{Number: number, Checkpoint: checkpoint.raw}
 	if done, err := byTiles(r, t, func(w *view) error { return w.prove(p, checkpoint.Tree) }); done || err != nil {

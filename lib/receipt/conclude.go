@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"clawsh/lib/spelling"
 )
 
 // conclude fills in the report.
@@ -68,7 +70,7 @@ func (v *verifier) concludeMacs() {
 	case v.macBad > 0:
 		r.Macs = Broken
 	case r.Count < k.Adopted && r.Chain == Intact:
-		v.macBad, v.macReason = r.Count+1, fmt.Sprintf("it is missing: there were %d receipts when the key was made", k.Adopted)
+		v.macBad, v.macReason = r.Count+1, fmt.Sprintf("it is missing: the log had %s when the key was made", spelling.Count(k.Adopted, "receipt"))
 		r.Macs = Broken
 	default:
 		r.Macs = Valid
@@ -100,11 +102,11 @@ func (v *verifier) concludeHead() {
 	case v.headBad != "":
 		reason = "the head is not good: " + v.headBad
 	case v.head.count > r.Count:
-		number, reason = r.Count+1, fmt.Sprintf("it is missing: the head counts %d receipts", v.head.count)
+		number, reason = r.Count+1, fmt.Sprintf("it is missing: the head counts %s", spelling.Count(v.head.count, "receipt"))
 	case v.headHash != v.head.hash:
 		number, reason = v.head.count, "it is not the receipt that the head names"
 	case v.head.size != noSize && v.head.size != v.headSize:
-		reason = fmt.Sprintf("the head says that the first %d receipts take %d bytes, and they take %d", v.head.count, v.head.size, v.headSize)
+		reason = fmt.Sprintf("the head counts %s for the first %s, and there are %d", spelling.Count(v.head.size, "byte"), spelling.Count(v.head.count, "receipt"), v.headSize)
 	case v.head.count < r.Count && v.trust.Keys == nil:
 		number, reason = v.head.count+1, "the head does not count it, and there is no key to check its mac with"
 	case v.head.count < r.Count:
@@ -128,9 +130,9 @@ func (v *verifier) concludeCheckpoint() {
 	switch {
 	case v.forked != nil:
 		r.Size = int(v.forked.N)
-		reason = fmt.Sprintf("the first %d receipts are not those of the checkpoint", v.forked.N)
+		reason = fmt.Sprintf("it does not begin with the %s of the checkpoint", spelling.Count(v.forked.N, "receipt"))
 	case last.N > int64(r.Count):
-		number, reason = r.Count+1, fmt.Sprintf("it is missing: the checkpoint counts %d receipts", last.N)
+		number, reason = r.Count+1, fmt.Sprintf("it is missing: the checkpoint counts %s", spelling.Count(last.N, "receipt"))
 	default:
 		r.Checkpoint = Extended
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
+
+	"clawsh/lib/spelling"
 )
 
 // consistencyLabel is the first line of a consistency proof.
@@ -140,5 +142,5 @@ func Kept(raw []byte, keys []PublicKey, tree tlog.Tree) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: the proof is from another one, of %d receipts with the root %s", ErrCheckpoint, tree.N, tree.Hash)
+	return fmt.Errorf("%w: the proof is from another one, of %s with the root %s", ErrCheckpoint, spelling.Count(tree.N, "receipt"), tree.Hash)
 }

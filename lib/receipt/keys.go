@@ -20,6 +20,7 @@ import (
 
 	"clawsh/lib/durable"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 const (
@@ -167,7 +168,7 @@ func (p Past) check(log string, receipts int) error {
 	defer f.Close()
 	released, _, err := decisions(f, 0)
 	if err == nil && len(released) > 0 {
-		err = fmt.Errorf("%w: the gate has released %d calls by %s, and %s has no receipt and no key", ErrLost, len(released), p.Audit, log)
+		err = fmt.Errorf("%w: the gate has released %s by %s, and %s has no receipt and no key", ErrLost, spelling.Count(len(released), "call"), p.Audit, log)
 	}
 	return err
 }

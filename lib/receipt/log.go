@@ -10,6 +10,7 @@ import (
 
 	"clawsh/lib/durable"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // Options say how a Log is kept.
@@ -264,7 +265,7 @@ func Accept(path string, o Options, loss Loss) (Report, error) {
 			lost = max(0, h.count-rep.Count)
 		}
 		if lost != loss.Receipts {
-			return fmt.Errorf("%w: the head says that %d receipts are missing at its end, not %d", ErrTampered, lost, loss.Receipts)
+			return fmt.Errorf("%w: the head says that it lacks %s at its end, not %d", ErrTampered, spelling.Count(lost, "receipt"), loss.Receipts)
 		}
 		if lost > 0 {
 			if err := l.settleAll(src, loss.Audit); err != nil {

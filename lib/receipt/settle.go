@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"clawsh/lib/durable"
+	"clawsh/lib/spelling"
 )
 
 // window is how much of the end of the log is checked, as a chain and by its macs, before a receipt is appended: several receipts,
@@ -145,7 +146,7 @@ func (l *Log) agree(e *durable.End, raw []byte) error {
 	l.now = head{rep.Count, rep.LastHash, rep.bytes}
 	before, _, err := partsSize(l.path)
 	if more := before + e.Size - rep.bytes; err == nil && more != 0 && !(e.Torn && more == -1) {
-		err = fmt.Errorf("%w: an older part of it has %d bytes after its last receipt: run claw-receipt verify", ErrTampered, more)
+		err = fmt.Errorf("%w: an older part of it has %s after its last receipt: run claw-receipt verify", ErrTampered, spelling.Count(more, "byte"))
 	}
 	return err
 }

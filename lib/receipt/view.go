@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
+
+	"clawsh/lib/spelling"
 )
 
 // view is a log of which the beginning is known by its tiles and the end has been verified. The tiles' checkpoint was signed after
@@ -236,7 +238,7 @@ func (m *match) result() (Receipt, int, error) {
 	case m.count == 0:
 		return Receipt{}, 0, ErrNotFound
 	case m.count > 1:
-		return Receipt{}, 0, fmt.Errorf("%d receipts start like this: give more of the id", m.count)
+		return Receipt{}, 0, fmt.Errorf("%s start like this: give more of the id", spelling.Count(m.count, "receipt"))
 	}
 	return m.found, m.number, nil
 }

@@ -174,13 +174,13 @@ func (r Rule) body() ([]bpf.Instruction, error) {
 			return nil, fmt.Errorf("seccomp: a call has no argument %d", a.Index)
 		}
 		if len(a.Values) > mostValues || a.Op == In && len(a.Values) == 0 {
-			return nil, fmt.Errorf("seccomp: an argument is compared with %d values", len(a.Values))
+			return nil, fmt.Errorf("seccomp: values that an argument is compared with: %d", len(a.Values))
 		}
 		body = append(body, a.test()...)
 	}
 	body = append(body, bpf.RetConstant{Val: uint32(r.Action)})
 	if len(body) > 250 { // as far as a jump reaches
-		return nil, fmt.Errorf("seccomp: a rule of %d instructions", len(body))
+		return nil, fmt.Errorf("seccomp: instructions of a rule: %d", len(body))
 	}
 	for i, ins := range body {
 		if j, ok := ins.(bpf.JumpIf); ok {

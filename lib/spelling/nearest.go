@@ -1,4 +1,5 @@
-// Package spelling finds the word that was probably meant, for "did you mean": the names of commands and of keys.
+// Package spelling finds the word that was probably meant, for "did you mean": the names of commands and of keys. It also puts words in
+// the plural.
 package spelling
 
 import "strings"

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"clawsh/lib/spelling"
 )
 
 type obj = struct {
@@ -213,7 +215,7 @@ func TestFileWrite(t *testing.T) {
 		if r.Success == c.fails || err != nil || string(b) != c.want || strings.ContainsAny(r.Output, "\x1b\n") {
 			t.Errorf("%+v: %+v, file %q, %v", c, r, b, err)
 		}
-		if !c.fails && !strings.Contains(r.Output, fmt.Sprintf("wrote %d bytes", len(c.content))) {
+		if !c.fails && !strings.Contains(r.Output, "wrote "+spelling.Count(len(c.content), "byte")) {
 			t.Errorf("output %q", r.Output)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"clawsh/lib/edit"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // maxDiffBytes bounds the diff in the result of an edit.
@@ -145,7 +146,7 @@ func (w *workspace) content(rel string, info fs.FileInfo, most int) (string, err
 	case len(b) > most:
 		return "", fmt.Errorf("it has %d bytes, the limit is %d", now.Size(), most)
 	case !isText(b):
-		return "", fmt.Errorf("it is binary, not UTF-8 text (%d bytes)", len(b))
+		return "", fmt.Errorf("it is binary, not UTF-8 text (%s)", spelling.Count(len(b), "byte"))
 	}
 	return string(b), nil
 }

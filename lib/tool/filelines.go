@@ -11,6 +11,7 @@ import (
 
 	"clawsh/lib/edit"
 	"clawsh/lib/secret"
+	"clawsh/lib/spelling"
 )
 
 const (
@@ -130,7 +131,7 @@ func readLines(ctx context.Context, f io.Reader, a readArgs, size int64, maxOutp
 			continue
 		}
 		if strings.IndexByte(string(l.line), 0) >= 0 || !utf8.ValidString(strings.TrimSuffix(l.text(), "…")) {
-			return "", fmt.Errorf("it is binary, not UTF-8 text (%d bytes; line %d)", size, n)
+			return "", fmt.Errorf("it is binary, not UTF-8 text (%s; line %d)", spelling.Count(size, "byte"), n)
 		}
 		text := edit.Numbered(int(n), l.text())
 		if full = b.Len() > 0 && b.Len()+len(text) > room; full {
@@ -146,7 +147,7 @@ func lineError(from, have int64) error {
 	if have == 0 || from <= have {
 		return nil
 	}
-	return fmt.Errorf("from_line %d is past the end: it has %d lines", from, have)
+	return fmt.Errorf("from_line %d is past the end: it has %s", from, spelling.Count(have, "line"))
 }
 
 // linesNote says what of a file was shown.
@@ -159,5 +160,5 @@ func linesNote(from, last, have int64, some bool, atLeast string) string {
 	case from > 1:
 		return fmt.Sprintf("[lines %d to %d, the last]\n", from, last)
 	}
-	return fmt.Sprintf("[all %d lines]\n", have)
+	return fmt.Sprintf("[all %s]\n", spelling.Count(have, "line"))
 }

@@ -52,7 +52,7 @@ func TestFileReadByLinesRefuses(t *testing.T) {
 		`{"path":"f","from_line":-3}`:           "1 or more",
 		`{"path":"f","from_line":1,"offset":0}`: "not both",
 		`{"path":"f","from_line":"1"}`:          "from_line",
-		`{"path":"f","from_line":3}`:            "past the end: it has 1 lines",
+		`{"path":"f","from_line":3}`:            "past the end: it has 1 line",
 		`{"path":"bin","from_line":1}`:          "binary",
 		`{"path":"out","from_line":1}`:          "outside",
 		`{"path":"fifo","lines":1}`:             "named pipe",

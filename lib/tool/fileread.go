@@ -13,6 +13,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/record"
 	"clawsh/lib/result"
+	"clawsh/lib/spelling"
 )
 
 // readTool reads a text file of the workspace, whole or in part.
@@ -150,7 +151,7 @@ func readWhole(r io.Reader, size, most int64) (string, error) {
 	case int64(len(b)) > most:
 		return "", fmt.Errorf("it has more than %d bytes: read parts of it with from_line and lines", most)
 	case !isText(b):
-		return "", fmt.Errorf("it is binary, not UTF-8 text (%d bytes)", len(b))
+		return "", fmt.Errorf("it is binary, not UTF-8 text (%s)", spelling.Count(len(b), "byte"))
 	}
 	return string(b), nil
 }
@@ -177,7 +178,7 @@ func readPart(r io.Reader, from, size int64) (string, error) {
 		b, end = b[:len(b)-cut], end-int64(cut)
 	}
 	if !isText(b) {
-		return "", fmt.Errorf("it is binary, not UTF-8 text (%d bytes)", size)
+		return "", fmt.Errorf("it is binary, not UTF-8 text (%s)", spelling.Count(size, "byte"))
 	}
 	if end >= size {
 		return string(b), nil

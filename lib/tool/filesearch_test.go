@@ -24,9 +24,9 @@ func TestFileSearch(t *testing.T) {
 		{`{"pattern":"todo","path":"a.txt"}`, "a.txt:1: todo one\n"},
 		{`{"pattern":"todo","path":"a.txt","ignore_case":true}`, "a.txt:1: todo one\na.txt:3: TODO two\n"},
 		{`{"pattern":"one$","path":"a.txt","context":1}`, "a.txt:1: todo one\na.txt-2- nothing\n"},
-		{`{"pattern":"^func (\\w+)","context":2}`, "b/two.go-2- \nb/two.go-3- // TODO: later\nb/two.go:4: func Two() {}\n[1 binary files skipped]\n"},
-		{`{"pattern":"nowhere"}`, "no match in 5 files\n[1 binary files skipped]\n"},
-		{`{"pattern":"TODO","limit":1}`, "a.txt:3: TODO two\n[stopped at 1 matches: narrow pattern, path or glob, or raise limit (at most 1000)]\n"},
+		{`{"pattern":"^func (\\w+)","context":2}`, "b/two.go-2- \nb/two.go-3- // TODO: later\nb/two.go:4: func Two() {}\n[1 binary file skipped]\n"},
+		{`{"pattern":"nowhere"}`, "no match in 5 files\n[1 binary file skipped]\n"},
+		{`{"pattern":"TODO","limit":1}`, "a.txt:3: TODO two\n[stopped at 1 match: narrow pattern, path or glob, or raise limit (at most 1000)]\n"},
 	} {
 		if r := call(t, env, "file_search", c.args); !r.Success || r.Output != c.want {
 			t.Errorf("%s:\n%s%s\nwant\n%s", c.args, r.Output, r.Error, c.want)
@@ -59,7 +59,7 @@ func TestFileSearchRefuses(t *testing.T) {
 	// from the top, links and what is forbidden are passed by, and .git is not looked into
 	must(t, os.Remove(env.Config.WorkspaceDir+"/hard"))
 	r := call(t, env, "file_search", `{"pattern":"secret|inside|core"}`)
-	if !r.Success || r.Output != "d/in.txt:1: inside\n[1 places could not be read]\n" {
+	if !r.Success || r.Output != "d/in.txt:1: inside\n[1 place could not be read]\n" {
 		t.Errorf("%+v", r)
 	}
 	for _, args := range []string{`{}`, `{"pattern":""}`, `{"pattern":"("}`, `{"pattern":"(?=x)"}`, `{"pattern":"x","limit":0}`, `{"pattern":"x","limit":1001}`,

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // writeTool writes a text file of the workspace. What is overwritten or created is either the old or the new file, whole, for
@@ -64,7 +65,7 @@ func (writeTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 		return failed(err, "write %q: %v", a.Path)
 	}
 	r := Result{Success: true}
-	r.setText(fmt.Sprintf("wrote %d bytes to %s", len(*a.Content), quoteName(w.name(rel))), env)
+	r.setText(fmt.Sprintf("wrote %s to %s", spelling.Count(len(*a.Content), "byte"), quoteName(w.name(rel))), env)
 	return r
 }
 
@@ -142,7 +143,7 @@ func (w *workspace) append(rel string, data []byte) error {
 	}
 	n, err := f.Write(data)
 	if err != nil {
-		err = fmt.Errorf("only %d of %d bytes were written: %w", n, len(data), why(err))
+		err = fmt.Errorf("only %d of %s were written: %w", n, spelling.Count(len(data), "byte"), why(err))
 	}
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

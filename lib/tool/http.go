@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 )
 
 // httpTool gets a page from an allowed domain.
@@ -70,14 +71,14 @@ func (p *page) result(env *Env) Result {
 		p.Body = p.Body[:len(p.Body)-partialEnd(string(p.Body[max(0, len(p.Body)-4):]))]
 	}
 	if !isText(p.Body) {
-		r.Success, r.Error = false, fmt.Sprintf("the response is binary or not UTF-8 (%s, %d bytes)", contentType(p.ContentType), len(p.Body))
+		r.Success, r.Error = false, fmt.Sprintf("the response is binary or not UTF-8 (%s, %s)", contentType(p.ContentType), spelling.Count(len(p.Body), "byte"))
 		r.Meta.TotalBytes = int64(len(p.Body))
 	} else {
 		r.setFound(string(p.Body), env)
 	}
 	if p.More {
 		r.Meta.Truncated = true
-		r.Output += fmt.Sprintf("\n[… cut after %d bytes, the limit …]", len(p.Body))
+		r.Output += fmt.Sprintf("\n[… cut after %s, the limit …]", spelling.Count(len(p.Body), "byte"))
 	}
 	if p.Status >= 400 {
 		r.Error = fmt.Sprintf("HTTP status %d %s", p.Status, http.StatusText(p.Status))

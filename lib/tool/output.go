@@ -9,6 +9,7 @@ import (
 
 	"clawsh/lib/result"
 	"clawsh/lib/secret"
+	"clawsh/lib/spelling"
 )
 
 // output keeps the head and the tail of what is written to it, limit bytes in all. Programs write to it concurrently.
@@ -153,7 +154,7 @@ func (p piece) note(head, tail string, cut int64) string {
 	if last < first { // the middle of a line
 		last = first
 	}
-	text := fmt.Sprintf("lines %d to %d of %d left out (%d bytes)", first, last, p.lines, cut)
+	text := fmt.Sprintf("lines %d to %d of %d left out (%s)", first, last, p.lines, spelling.Count(cut, "byte"))
 	if p.from != "" {
 		text += fmt.Sprintf(`; read on: file_read {"path":%q,"from_line":%d}`, p.from, first)
 	}

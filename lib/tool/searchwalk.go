@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"clawsh/lib/result"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -154,15 +155,15 @@ func (s *search) done() bool {
 	case s.ctx.Err() != nil && !errors.As(context.Cause(s.ctx), new(timeoutError)):
 		s.stopped = "cancelled"
 	case s.matches >= s.most:
-		s.stopped = fmt.Sprintf("stopped at %d matches: narrow pattern, path or glob, or raise limit (at most %d)", s.matches, maxMatches)
+		s.stopped = fmt.Sprintf("stopped at %s: narrow pattern, path or glob, or raise limit (at most %d)", spelling.Count(s.matches, "match"), maxMatches)
 	case s.out.Len() > s.env.Config.Limits.MaxOutputBytes-2*noteBytes:
-		s.stopped = fmt.Sprintf("stopped at %d matches, which fill the output: narrow pattern, path or glob", s.matches)
+		s.stopped = fmt.Sprintf("stopped at %s, which fill the output: narrow pattern, path or glob", spelling.Count(s.matches, "match"))
 	case s.files >= maxSearched:
-		s.stopped = fmt.Sprintf("stopped after %d files: name a path", s.files)
+		s.stopped = fmt.Sprintf("stopped after %s: name a path", spelling.Count(s.files, "file"))
 	case s.bytes >= maxSearchBytes:
 		s.stopped = fmt.Sprintf("stopped after %d MiB: name a path", s.bytes>>20)
 	case s.ctx.Err() != nil, time.Now().After(s.until):
-		s.stopped = fmt.Sprintf("stopped for time after %d files: name a path", s.files)
+		s.stopped = fmt.Sprintf("stopped for time after %s: name a path", spelling.Count(s.files, "file"))
 	default:
 		return false
 	}
@@ -273,17 +274,17 @@ func around(line []byte, loc []int) string {
 
 func (s *search) text() string {
 	if s.matches == 0 {
-		s.out.WriteString(fmt.Sprintf("no match in %d files\n", s.files))
+		s.out.WriteString(fmt.Sprintf("no match in %s\n", spelling.Count(s.files, "file")))
 	}
 	var notes []string
 	if s.stopped != "" {
 		notes = append(notes, s.stopped)
 	}
 	if s.binary > 0 {
-		notes = append(notes, fmt.Sprintf("%d binary files skipped", s.binary))
+		notes = append(notes, fmt.Sprintf("%s skipped", spelling.Count(s.binary, "binary file")))
 	}
 	if s.refused > 0 {
-		notes = append(notes, fmt.Sprintf("%d places could not be read", s.refused))
+		notes = append(notes, fmt.Sprintf("%s could not be read", spelling.Count(s.refused, "place")))
 	}
 	if len(notes) > 0 {
 		s.out.WriteString("[" + strings.Join(notes, "; ") + "]\n")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,10 +43,10 @@ type question struct {
 // run asks everything.
 func (i *interview) run(ctx context.Context) error {
 	d := presets(i.present)
-	if err := i.ask(ctx, question{"", "kind", "Provider: a server of models, or the mock (openai-compatible, mock)", d.kind, i.takeKind}); err != nil {
+	if err := i.ask(ctx, question{"", "kind", kindText(), d.kind, i.takeKind}); err != nil {
 		return err
 	}
-	if i.kind == "openai-compatible" {
+	if config.IsServer(i.kind) {
 		if err := i.server(ctx, d); err != nil {
 			return err
 		}
@@ -83,11 +84,22 @@ func (i *interview) server(ctx context.Context, d defaults) error {
 	return i.ask(ctx, question{"", "model", text, preset, i.takeModel})
 }
 
+// kindText asks for one of the kinds that are offered.
+func kindText() string {
+	names, texts := config.Offered()
+	return "Provider: " + strings.Join(texts, ", or ") + " (" + strings.Join(names, ", ") + ")"
+}
+
+func offered() string {
+	names, _ := config.Offered()
+	return strings.Join(names, " or ")
+}
+
 // wanted says what a flag takes, for those who have no terminal to be asked on.
 func wanted(flag string) string {
 	switch flag {
 	case "kind":
-		return "openai-compatible or mock"
+		return offered()
 	case "base-url":
 		return "the server's address, such as http://localhost:1234/v1"
 	case "model":
@@ -137,8 +149,8 @@ func (i *interview) tell(format string, args ...any) {
 }
 
 func (i *interview) takeKind(_ context.Context, answer string) error {
-	if answer != "mock" && answer != "openai-compatible" {
-		return again{"There is no such kind of provider: want openai-compatible or mock.", ""}
+	if names, _ := config.Offered(); !slices.Contains(names, answer) {
+		return again{"There is no such kind of provider: want " + offered() + ".", ""}
 	}
 	i.kind = answer
 	return nil

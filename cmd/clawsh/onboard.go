@@ -66,7 +66,7 @@ func onboard() command.Command {
 			"without a provider change only that.",
 		Example: "clawsh onboard\nclawsh onboard --kind openai-compatible --base-url http://localhost:1234/v1 --model local-model --way middle",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&o.kind, "kind", "", "provider `KIND`: mock or openai-compatible")
+			f.StringVar(&o.kind, "kind", "", "provider `KIND`: "+offered())
 			f.StringVar(&o.baseURL, "base-url", "", "the provider's base `URL`, up to and including /v1")
 			f.StringVar(&o.keyEnv, "api-key-env", "", "the `NAME` of the environment variable that holds the key")
 			f.StringVar(&o.model, "model", "", "the model's `NAME`")

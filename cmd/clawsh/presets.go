@@ -11,7 +11,8 @@ type defaults struct{ kind, baseURL, keyEnv, model, way, where string }
 
 // presets are what is configured now, or what is recommended where nobody has chosen anything yet.
 func presets(cfg *config.Config) defaults {
-	p, d := cfg.Providers[served], defaults{kind: "openai-compatible", way: "middle", where: "here"}
+	kinds, _ := config.Offered()
+	p, d := cfg.Providers[served], defaults{kind: kinds[0], way: "middle", where: "here"}
 	d.baseURL = cmp.Or(p.BaseURL, "http://localhost:1234/v1")
 	if fresh(cfg) {
 		return d

@@ -65,7 +65,7 @@ type Security struct {
 
 // Provider is one table of [providers.models].
 type Provider struct {
-	Kind            string   `toml:"kind" want:"mock|openai-compatible|reliable"`
+	Kind            string   `toml:"kind" want:"kinds"`
 	Model           string   `toml:"model,omitempty"`
 	BaseURL         string   `toml:"base_url,omitempty"`
 	APIKeyEnv       string   `toml:"api_key_env,omitempty"`

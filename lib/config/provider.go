@@ -35,14 +35,11 @@ func (v *validator) provider(key string, p Provider) {
 			v.problem(key+".query."+quoteDots(name), "(not shown): a secret stays in the environment: use api_key_env or headers_env")
 		}
 	}
-	for name, value := range p.Body {
-		v.body(key+".body."+quoteDots(name), name, value)
-	}
 }
 
 // body checks a field that is added to requests.
-func (v *validator) body(at, name string, value any) {
-	if slices.Contains([]string{"model", "messages", "tools"}, name) {
+func (v *validator) body(at, name string, value any, own []string) {
+	if slices.Contains(own, name) {
 		v.problem(at, "%s is clawsh's own: it cannot be set here", name)
 	}
 	if !isJSON(value) {

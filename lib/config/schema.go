@@ -11,8 +11,8 @@ import (
 )
 
 // The struct tags of the configuration say all that is checked of a key by itself: toml its name, and want its values: words with |
-// between them, or numbers as LOW..HIGH, where either may be missing, after 0| if 0 stands for none. A unit is named where the key's
-// name does not end in it, and why says why there is one value only.
+// between them, or numbers as LOW..HIGH, where either may be missing, after 0| if 0 stands for none; kinds stands for the kinds of
+// providers. A unit is named where the key's name does not end in it, and why says why there is one value only.
 
 // field is a key as the structs declare it. Its key has * for a name of the user's choice.
 type field struct {
@@ -178,9 +178,17 @@ func (f field) unit() string {
 	return ""
 }
 
+// want is the tag, or the words that it stands for.
+func (f field) want() string {
+	if want := f.Tag.Get("want"); want != "kinds" {
+		return want
+	}
+	return strings.Join(ProviderKinds(), "|")
+}
+
 // limits are the numbers that the tag allows, and whether 0 is one beside them.
 func (f field) limits() (low, high float64, zero bool) {
-	text, zero := strings.CutPrefix(f.Tag.Get("want"), "0|")
+	text, zero := strings.CutPrefix(f.want(), "0|")
 	from, to, _ := strings.Cut(text, "..")
 	low, high = -math.MaxFloat64, math.MaxFloat64
 	if n, err := strconv.ParseFloat(from, 64); err == nil {
@@ -194,7 +202,7 @@ func (f field) limits() (low, high float64, zero bool) {
 
 // wanted says in words what the tag allows, "" if it says nothing.
 func (f field) wanted() string {
-	want := f.Tag.Get("want")
+	want := f.want()
 	text, zero := strings.CutPrefix(want, "0|")
 	from, to, ranged := strings.Cut(text, "..")
 	switch {

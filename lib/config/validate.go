@@ -186,32 +186,7 @@ func (v *validator) providers(c *Config) {
 			v.problem(key+".api_key_env", "(not shown): want the name of an environment variable, not the key itself")
 		}
 		v.provider(key, p)
-		v.kind(key, name, p, c)
-	}
-}
-
-// kind checks what is special to the kinds of provider.
-func (v *validator) kind(key, name string, p Provider, c *Config) {
-	switch p.Kind {
-	case "mock":
-		if strings.HasPrefix(p.Fixture, "~") || strings.Contains(p.Fixture, "$") {
-			p.Fixture = v.path(key+".fixture", p.Fixture)
-			c.Providers[name] = p
-		}
-	case "openai-compatible":
-		v.baseURL(key+".base_url", p.BaseURL)
-	case "reliable":
-		if len(p.Providers) == 0 {
-			v.problem(key+".providers", "is empty: want the names of providers, in order")
-		}
-		for _, n := range p.Providers {
-			if _, ok := c.Providers[n]; !ok {
-				v.problem(key+".providers", "%s: there is no such provider", quote("", n))
-			}
-		}
-		if reaches(c.Providers, name, name, 0) {
-			v.problem(key+".providers", "leads back to %s itself", name)
-		}
+		v.checkKind(key, name, c)
 	}
 }
 

@@ -33,7 +33,7 @@ func quoteDots(name string) string { return strings.ReplaceAll(name, ".", `"."`)
 
 // value checks one value. The zero Value is a key that is not set.
 func (v *validator) value(f field, which string, val reflect.Value) {
-	want := f.Tag.Get("want")
+	want := f.want()
 	if want == "" || !val.IsValid() {
 		return
 	}

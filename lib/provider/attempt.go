@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
@@ -22,14 +23,11 @@ const (
 	maxPayloadBytes = 64 << 10
 )
 
-// errTooLarge is the end of an answer that is longer than allowed.
-var errTooLarge = errors.New("the answer is longer than limits.max_response_bytes")
-
 // attempt is one try of one request.
 type attempt struct {
-	*chat
+	server   *server
 	creds    credentials
-	keys     keys
+	keys     dialect.Keys
 	model    string // that was asked for
 	onDelta  func(string) error
 	streamed bool // a part of the answer was passed on
@@ -39,13 +37,13 @@ type attempt struct {
 func (a *attempt) run(caller context.Context, body []byte) (*record.Response, error) {
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
-	w := newWatch(cancel, a.timeout, a.barren)
+	w := newWatch(cancel, a.server.timeout, a.server.barren)
 	defer w.stop()
-	r, err := a.request(ctx, http.MethodPost, "/chat/completions", accepted, body)
+	r, err := a.request(ctx, http.MethodPost, a.server.wire.Ask, accepted, body)
 	if err != nil {
 		return nil, a.transport(ctx, err)
 	}
-	res, err := a.http.Do(r)
+	res, err := a.server.http.Do(r)
 	if err != nil {
 		return nil, a.transport(ctx, err)
 	}
@@ -53,7 +51,7 @@ func (a *attempt) run(caller context.Context, body []byte) (*record.Response, er
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return nil, a.status(res)
 	}
-	src := &source{r: res.Body, left: int64(a.maxBytes) * streamFactor, came: w.came}
+	src := &source{r: res.Body, left: int64(a.server.maxBytes) * streamFactor, came: w.came}
 	in := bufio.NewReader(src)
 	first, err := begin(in)
 	if err != nil && err != io.EOF {
@@ -63,7 +61,7 @@ func (a *attempt) run(caller context.Context, body []byte) (*record.Response, er
 	if first == '{' || first == '[' || first == '<' {
 		p = growing
 	}
-	if !w.begin(p, a.idle) {
+	if !w.begin(p, a.server.idle) {
 		return nil, a.transport(ctx, context.Cause(ctx))
 	}
 	switch first {
@@ -113,49 +111,37 @@ func (s *source) Read(p []byte) (int, error) {
 		s.came(p[:n])
 	}
 	if s.left -= int64(n); s.left < 0 {
-		return 0, errTooLarge
+		return 0, dialect.ErrTooLarge
 	}
 	return n, err
 }
 
 // whole reads an answer that is not streamed.
 func (a *attempt) whole(ctx context.Context, in io.Reader) (*record.Response, error) {
-	b, err := io.ReadAll(io.LimitReader(in, int64(a.maxBytes)+1))
-	if err == nil && len(b) > a.maxBytes {
-		err = errTooLarge
+	b, err := io.ReadAll(io.LimitReader(in, int64(a.server.maxBytes)+1))
+	if err == nil && len(b) > a.server.maxBytes {
+		err = dialect.ErrTooLarge
 	}
 	if err != nil {
 		return nil, a.transport(ctx, err)
 	}
-	if e := a.listed(b); e != nil {
-		return nil, e
-	}
-	var m completion
-	if err := record.DecodeOpen(b, &m); err != nil {
-		return nil, a.malformed("the answer is not what /chat/completions answers: " + err.Error())
-	}
-	if e := a.reported(m.Error); e != nil {
-		return nil, e
-	}
-	build := a.builder()
-	if err := build.whole(&m); err != nil {
-		if len(m.Choices) == 0 {
-			err = fmt.Errorf("%w: %s", err, a.complaint(b).text)
-		}
-		return nil, a.unfit(err)
-	}
-	build.rest()
-	resp, err := build.response()
+	r := a.reading()
+	text, err := r.Whole(b)
 	if err != nil {
 		return nil, a.unfit(err)
 	}
-	resp.RawProviderPayload = a.payload(b)
+	r.next(text)
+	r.rest()
+	resp, err := a.end(r, b)
+	if err != nil {
+		return nil, err
+	}
 	return resp, a.pass(resp.FinalText)
 }
 
 // payload is the answer as it came, where that fits into a record and holds no key; else nothing.
 func (a *attempt) payload(b []byte) record.Raw {
-	if raw := record.Raw(bytes.TrimSpace(b)); len(raw) <= maxPayloadBytes && fits(raw) && !a.keys.hiddenIn(raw) {
+	if raw := record.Raw(bytes.TrimSpace(b)); len(raw) <= maxPayloadBytes && dialect.Fits(raw) && !a.keys.HiddenIn(raw) {
 		return raw
 	}
 	return nil
@@ -183,21 +169,21 @@ func (a *attempt) transport(ctx context.Context, err error) *Error {
 	var untrusted *tls.CertificateVerificationError
 	switch {
 	case errors.As(context.Cause(ctx), &quiet):
-		e := a.fail(CodeTimeout, quiet.Error())
-		e.Hint = "if the model is slow and not stuck, raise timeout_s in [providers.models." + a.name + "]"
+		e := a.fail(dialect.CodeTimeout, quiet.Error())
+		e.Hint = "if the model is slow and not stuck, raise timeout_s in [providers.models." + a.server.name + "]"
 		return e
 	case ctx.Err() != nil:
-		e := ended(a.name, ctx)
+		e := ended(a.server.name, ctx)
 		e.streamed = a.streamed
 		return e
-	case errors.Is(err, errTooLarge):
-		return a.fail(CodeTooLarge, err.Error())
+	case errors.Is(err, dialect.ErrTooLarge):
+		return a.fail(dialect.CodeTooLarge, err.Error())
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return a.fail(CodeNetwork, "the connection was cut in the middle of the answer")
+		return a.fail(dialect.CodeNetwork, "the connection was cut in the middle of the answer")
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return a.fail(CodeTimeout, err.Error())
+		return a.fail(dialect.CodeTimeout, err.Error())
 	}
-	e := a.fail(CodeNetwork, err.Error())
+	e := a.fail(dialect.CodeNetwork, err.Error())
 	e.Err, e.final = known(err), errors.As(err, &untrusted)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		e.Hint = "is the server running, and is base_url the right address?"

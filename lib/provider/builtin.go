@@ -36,7 +36,7 @@ func builtin(req *record.Request) *step {
 	case asksForFiles(question) && offers(req, "file_list"):
 		return &step{ToolCalls: []stepCall{{Name: "file_list", Args: record.Raw(`{"path":"."}`)}}}
 	}
-	if echo := clip(question, maxEchoBytes); echo != question {
+	if echo := record.Cut(question, maxEchoBytes); echo != question {
 		question = echo + "…"
 	}
 	return say("This is clawsh's built-in mock model: it can list files, but it cannot think. You said: %s", question)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
@@ -91,15 +92,15 @@ func TestFailures(t *testing.T) {
 		code       string
 		tries      int32
 	}{
-		{"401", "no", 401, CodeAuth, 1}, {"403", "no", 403, CodeAuth, 1}, {"400", "bad", 400, CodeBadRequest, 1}, {"404", "", 404, CodeBadRequest, 1},
-		{"429", "slow", 429, CodeRateLimit, 3}, {"500", "boom", 500, CodeServer, 3}, {"503", "", 503, CodeServer, 3}, {"302", "", 302, CodeBadRequest, 1},
-		{"a web page", "<html>", 200, CodeBadResponse, 1}, {"nothing", "", 200, CodeBadResponse, 2}, {"no choices", `{"choices":[]}`, 200, CodeBadResponse, 2},
-		{"no message", `{"choices":[{}]}`, 200, CodeBadResponse, 2}, {"neither JSON nor stream", "OK", 200, CodeBadResponse, 2},
-		{"duplicate names", `{"choices":[],"choices":[]}`, 200, CodeBadResponse, 2}, {"error in 200", `{"error":{"message":"overloaded"}}`, 200, CodeServer, 3},
-		{"error in 200 with its status", `{"error":{"message":"no","code":401}}`, 200, CodeAuth, 1},
-		{"content is a number", `{"choices":[{"message":{"content":1}}]}`, 200, CodeBadResponse, 2},
-		{"too long", `{"x":"` + strings.Repeat("x", 100<<10) + `"}`, 200, CodeTooLarge, 1},
-		{"deep", strings.Repeat("[", 20000), 200, CodeBadResponse, 2},
+		{"401", "no", 401, dialect.CodeAuth, 1}, {"403", "no", 403, dialect.CodeAuth, 1}, {"400", "bad", 400, dialect.CodeBadRequest, 1}, {"404", "", 404, dialect.CodeBadRequest, 1},
+		{"429", "slow", 429, dialect.CodeRateLimit, 3}, {"500", "boom", 500, dialect.CodeServer, 3}, {"503", "", 503, dialect.CodeServer, 3}, {"302", "", 302, dialect.CodeBadRequest, 1},
+		{"a web page", "<html>", 200, dialect.CodeBadResponse, 1}, {"nothing", "", 200, dialect.CodeBadResponse, 2}, {"no choices", `{"choices":[]}`, 200, dialect.CodeBadResponse, 2},
+		{"no message", `{"choices":[{}]}`, 200, dialect.CodeBadResponse, 2}, {"neither JSON nor stream", "OK", 200, dialect.CodeBadResponse, 2},
+		{"duplicate names", `{"choices":[],"choices":[]}`, 200, dialect.CodeBadResponse, 2}, {"error in 200", `{"error":{"message":"overloaded"}}`, 200, dialect.CodeServer, 3},
+		{"error in 200 with its status", `{"error":{"message":"no","code":401}}`, 200, dialect.CodeAuth, 1},
+		{"content is a number", `{"choices":[{"message":{"content":1}}]}`, 200, dialect.CodeBadResponse, 2},
+		{"too long", `{"x":"` + strings.Repeat("x", 100<<10) + `"}`, 200, dialect.CodeTooLarge, 1},
+		{"deep", strings.Repeat("[", 20000), 200, dialect.CodeBadResponse, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var tries atomic.Int32
@@ -255,9 +256,9 @@ func TestStreamsThatFail(t *testing.T) {
 		body, code string
 		tries      int32
 	}{
-		"ended before anything": {"", CodeBadResponse, 2}, "ended behind text": {begun, CodeBadResponse, 1}, "garbage": {"data: nope\n\n", CodeBadResponse, 2},
-		"error inside": {`data: {"error":{"message":"overloaded"}}` + "\n\n", CodeServer, 3}, "error behind text": {begun + `data: {"error":"x"}` + "\n\n", CodeServer, 1},
-		"nothing but done": {"data: [DONE]\n\n", CodeBadResponse, 2}, "too long": {begun + "data: " + strings.Repeat("x", 200<<10), CodeTooLarge, 1},
+		"ended before anything": {"", dialect.CodeBadResponse, 2}, "ended behind text": {begun, dialect.CodeBadResponse, 1}, "garbage": {"data: nope\n\n", dialect.CodeBadResponse, 2},
+		"error inside": {`data: {"error":{"message":"overloaded"}}` + "\n\n", dialect.CodeServer, 3}, "error behind text": {begun + `data: {"error":"x"}` + "\n\n", dialect.CodeServer, 1},
+		"nothing but done": {"data: [DONE]\n\n", dialect.CodeBadResponse, 2}, "too long": {begun + "data: " + strings.Repeat("x", 200<<10), dialect.CodeTooLarge, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var tries atomic.Int32
@@ -291,7 +292,7 @@ func TestSilence(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		_, _, err := ask(at(t, quick, silent), stream)
 		var e *Error
-		if !errors.As(err, &e) || e.Code != CodeTimeout {
+		if !errors.As(err, &e) || e.Code != dialect.CodeTimeout {
 			t.Errorf("%v", err)
 		}
 	}
@@ -302,7 +303,7 @@ func TestSilence(t *testing.T) {
 	})
 	_, err := p.Chat(ctx, &record.Request{}, nil)
 	var e *Error
-	if !errors.As(err, &e) || e.Code != CodeCancelled || !strings.Contains(err.Error(), "enough") {
+	if !errors.As(err, &e) || e.Code != dialect.CodeCancelled || !strings.Contains(err.Error(), "enough") {
 		t.Errorf("%v", err)
 	}
 }

@@ -4,33 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
-// Codes of an Error.
-const (
-	CodeTimeout     = "timeout"
-	CodeNetwork     = "network"
-	CodeAuth        = "auth"
-	CodeRateLimit   = "rate_limit"
-	CodeServer      = "server"
-	CodeQuota       = "quota"
-	CodeNotFound    = "not_found"
-	CodeNoTools     = "no_tools"
-	CodeTooLong     = "too_long"
-	CodeBadRequest  = "bad_request"
-	CodeBadResponse = "bad_response"
-	CodeTooLarge    = "too_large"
-	CodeCancelled   = "cancelled"
-	CodeConfig      = "config"
-)
-
-// Error is a provider's failure. Message says what failed and why, in one line, and holds no key; Hint, if set, what to do
+// Error is a provider's failure. Code is one of package dialect's. Message says what failed and why, in one line, and holds no key; Hint, if set, what to do
 // about it. Status is the HTTP status, 0 where there was none. Retryable: the same request may succeed later. Err is kept
 // for errors.Is only where its text is clawsh's own.
 type Error struct {
@@ -54,21 +35,21 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // again tells whether the provider itself should try once more. Behind a timeout it should not: the time is used up.
 func (e *Error) again() bool {
-	return !e.final && !e.streamed && (e.Code == CodeRateLimit || e.Code == CodeServer || e.Code == CodeNetwork)
+	return !e.final && !e.streamed && (e.Code == dialect.CodeRateLimit || e.Code == dialect.CodeServer || e.Code == dialect.CodeNetwork)
 }
 
 // transient tells whether a failure of that code may be gone when the same request is sent again.
 func transient(code string) bool {
-	return code == CodeTimeout || code == CodeNetwork || code == CodeRateLimit || code == CodeServer
+	return code == dialect.CodeTimeout || code == dialect.CodeNetwork || code == dialect.CodeRateLimit || code == dialect.CodeServer
 }
 
 // ended is the error for a context that ended: its deadline, or somebody who cancelled.
 func ended(provider string, ctx context.Context) *Error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return &Error{Provider: provider, Code: CodeTimeout, Message: "the time for this request is over", Retryable: true, Err: cause}
+		return &Error{Provider: provider, Code: dialect.CodeTimeout, Message: "the time for this request is over", Retryable: true, Err: cause}
 	}
-	return &Error{Provider: provider, Code: CodeCancelled, Message: "cancelled: " + cause.Error(), Err: cause}
+	return &Error{Provider: provider, Code: dialect.CodeCancelled, Message: "cancelled: " + cause.Error(), Err: cause}
 }
 
 // known returns what errors.Is may ask a network error for, without its text, which may quote what a server sent.
@@ -81,13 +62,5 @@ func known(err error) error {
 	return nil
 }
 
-// printable keeps what somebody else wrote to one line of characters that show as themselves.
-func printable(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) || r == ' ' }), " ")
-}
-
-// clip cuts a text to a number of bytes, between characters.
-func clip(s string, most int) string { return record.Cut(s, most) }
-
 // short is a name as messages quote it.
-func short(s string) string { return clip(printable(s), 80) }
+func short(s string) string { return record.Cut(dialect.Printable(s), 80) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/itchyny/gojq"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
@@ -101,7 +102,7 @@ func (s *step) check() error {
 		return errors.New("usage: want no negative numbers")
 	}
 	switch s.Error {
-	case "", CodeTimeout, CodeNetwork, CodeAuth, CodeRateLimit:
+	case "", dialect.CodeTimeout, dialect.CodeNetwork, dialect.CodeAuth, dialect.CodeRateLimit:
 	default:
 		return fmt.Errorf("error %q: want timeout, network, auth or rate_limit", short(s.Error))
 	}
@@ -124,11 +125,11 @@ func compile(name, expr string) (*gojq.Code, error) {
 	}
 	q, err := gojq.Parse(expr)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", name, clip(printable(err.Error()), maxQuoteBytes))
+		return nil, fmt.Errorf("%s: %s", name, record.Cut(dialect.Printable(err.Error()), dialect.MaxQuoteBytes))
 	}
 	code, err := gojq.Compile(q)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", name, clip(printable(err.Error()), maxQuoteBytes))
+		return nil, fmt.Errorf("%s: %s", name, record.Cut(dialect.Printable(err.Error()), dialect.MaxQuoteBytes))
 	}
 	return code, nil
 }
@@ -149,7 +150,7 @@ func evaluate(ctx context.Context, code *gojq.Code, doc any) (any, error) {
 		return nil, errNoOutput
 	}
 	if err, failed := v.(error); failed {
-		return nil, errors.New(clip(printable(err.Error()), maxQuoteBytes))
+		return nil, errors.New(record.Cut(dialect.Printable(err.Error()), dialect.MaxQuoteBytes))
 	}
 	return v, nil
 }
@@ -178,7 +179,7 @@ func (s *step) say(ctx context.Context, doc any, most int) (string, error) {
 		text = string(b)
 	}
 	if len(text) > most {
-		return "", errTooLarge
+		return "", dialect.ErrTooLarge
 	}
 	return text, nil
 }

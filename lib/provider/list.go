@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 	"clawsh/lib/terminal"
 )
@@ -62,7 +63,7 @@ func Test(ctx context.Context, p Provider) (TestReport, error) {
 		return TestReport{}, err
 	}
 	if strings.TrimSpace(resp.FinalText) == "" && resp.Reasoning == "" {
-		return TestReport{}, &Error{Provider: resp.Provider, Code: CodeBadResponse, Message: "returned an empty answer", Hint: "is " + short(resp.Model) + " a model for conversations?"}
+		return TestReport{}, &Error{Provider: resp.Provider, Code: dialect.CodeBadResponse, Message: "returned an empty answer", Hint: "is " + short(resp.Model) + " a model for conversations?"}
 	}
 	return TestReport{Provider: resp.Provider, Kind: p.Kind(), Model: resp.Model, LatencyMS: time.Since(start).Milliseconds(),
 		Text: beginning(resp.FinalText)}, nil
@@ -70,9 +71,9 @@ func Test(ctx context.Context, p Provider) (TestReport, error) {
 
 // beginning is as much of a text as fits into maxTestBytes when it is escaped.
 func beginning(s string) string {
-	s = clip(s, maxTestBytes)
+	s = record.Cut(s, maxTestBytes)
 	for len(terminal.Escape(s)) > maxTestBytes {
-		s = clip(s, len(s)-1)
+		s = record.Cut(s, len(s)-1)
 	}
 	return s
 }

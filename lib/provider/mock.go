@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 	"clawsh/lib/spelling"
 )
@@ -36,7 +37,7 @@ func newMock(cfg *config.Config, name string, p config.Provider, o Options) (Pro
 	}
 	var err error
 	if m.steps, err = readFixture(m.file); err != nil {
-		return nil, &Error{Provider: name, Code: CodeConfig, Message: "read the fixture: " + err.Error(), Err: err}
+		return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "read the fixture: " + err.Error(), Err: err}
 	}
 	return m, nil
 }
@@ -105,7 +106,7 @@ func (m *mock) due(ctx context.Context, req *record.Request, doc func() (any, er
 		}
 		matched++
 	}
-	return nil, &Error{Provider: m.name, Code: CodeConfig, Message: fmt.Sprintf("no step of the fixture %s is due: %d of its %s match this request, "+
+	return nil, &Error{Provider: m.name, Code: dialect.CodeConfig, Message: fmt.Sprintf("no step of the fixture %s is due: %d of its %s match this request, "+
 		"and the model has spoken %s since the last user message", m.file, matched, spelling.Count(len(m.steps), "step"), spelling.Count(at, "time")), Hint: "add a step, or change a when"}
 }
 
@@ -125,9 +126,9 @@ func (m *mock) failed(ctx context.Context, s *step, what string, err error) erro
 	if ctx.Err() != nil {
 		return ended(m.name, ctx)
 	}
-	e := &Error{Provider: m.name, Code: CodeConfig, Message: fmt.Sprintf("%s:%d: %s: %v", m.file, s.line, what, err), Err: err}
-	if errors.Is(err, errTooLarge) {
-		e.Code = CodeTooLarge
+	e := &Error{Provider: m.name, Code: dialect.CodeConfig, Message: fmt.Sprintf("%s:%d: %s: %v", m.file, s.line, what, err), Err: err}
+	if errors.Is(err, dialect.ErrTooLarge) {
+		e.Code = dialect.CodeTooLarge
 	}
 	return e
 }

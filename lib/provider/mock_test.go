@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
@@ -71,7 +72,7 @@ func TestStepsFollowTheConversation(t *testing.T) {
 	if r, err = chat(record.Message{Role: "assistant"}, record.Message{Role: "tool", Content: "42"}); err != nil || r.FinalText != "said 42" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err = chat(record.Message{Role: "assistant"}, record.Message{Role: "assistant"}); err == nil || err.(*Error).Code != CodeRateLimit {
+	if _, err = chat(record.Message{Role: "assistant"}, record.Message{Role: "assistant"}); err == nil || err.(*Error).Code != dialect.CodeRateLimit {
 		t.Error(err)
 	}
 	if _, err = chat(record.Message{Role: "assistant"}, record.Message{Role: "assistant"}, record.Message{Role: "assistant"}); err == nil || !strings.Contains(err.Error(), "3 of its 4 steps") {
@@ -146,10 +147,10 @@ func TestTour(t *testing.T) {
 			t.Errorf("%v: %q, %s, %+v", c.messages, r.FinalText, calls, r.Usage)
 		}
 	}
-	if _, err := p.Chat(t.Context(), &record.Request{Messages: []record.Message{user("down")}}, nil); code(err) != CodeNetwork || len(w.pauses) != 1 || w.pauses[0] != 5*time.Second {
+	if _, err := p.Chat(t.Context(), &record.Request{Messages: []record.Message{user("down")}}, nil); code(err) != dialect.CodeNetwork || len(w.pauses) != 1 || w.pauses[0] != 5*time.Second {
 		t.Errorf("%v, pauses %v", err, w.pauses)
 	}
-	if _, err := p.Chat(t.Context(), &record.Request{Messages: []record.Message{user("?")}}, nil); code(err) != CodeConfig || !strings.Contains(err.Error(), "0 of its 7 steps") {
+	if _, err := p.Chat(t.Context(), &record.Request{Messages: []record.Message{user("?")}}, nil); code(err) != dialect.CodeConfig || !strings.Contains(err.Error(), "0 of its 7 steps") {
 		t.Error(err)
 	}
 }
@@ -201,12 +202,12 @@ func TestMockIsCancelledAndStreams(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.Chat(ctx, &record.Request{}, nil); code(err) != CodeCancelled {
+	if _, err := p.Chat(ctx, &record.Request{}, nil); code(err) != dialect.CodeCancelled {
 		t.Error(err)
 	}
 	cfg := config.Default(t.TempDir())
 	cfg.Providers["local"] = config.Provider{Kind: "mock", Fixture: "missing.jsonl"}
-	if _, err := New(cfg, "local", Options{}); code(err) != CodeConfig || !strings.Contains(err.Error(), "missing.jsonl") {
+	if _, err := New(cfg, "local", Options{}); code(err) != dialect.CodeConfig || !strings.Contains(err.Error(), "missing.jsonl") {
 		t.Error(err)
 	}
 }

@@ -2,23 +2,20 @@ package provider
 
 import (
 	"bufio"
-	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
-// Model is one that a provider has. ContextLength, in tokens, is 0 where the provider does not say.
-type Model struct {
-	ID            string `json:"id"`
-	ContextLength int64  `json:"context_length,omitzero"`
-	Configured    bool   `json:"configured"`
-}
+// Model is one that a provider has.
+type Model = dialect.Model
 
 // A list of models is at most so long.
 const (
@@ -29,7 +26,7 @@ const (
 // Models asks a provider which models it has, by name.
 func Models(ctx context.Context, p Provider) ([]Model, error) {
 	switch p := p.(type) {
-	case *chat:
+	case *server:
 		return p.models(ctx)
 	case *mock:
 		return []Model{{ID: p.model, Configured: true}}, nil
@@ -38,33 +35,36 @@ func Models(ctx context.Context, p Provider) ([]Model, error) {
 		for _, inner := range p.providers {
 			names = append(names, inner.Name())
 		}
-		return nil, &Error{Provider: p.name, Code: CodeConfig, Message: "has no models of its own", Hint: "ask one of its providers: " + strings.Join(names, ", ")}
+		return nil, &Error{Provider: p.name, Code: dialect.CodeConfig, Message: "has no models of its own", Hint: "ask one of its providers: " + strings.Join(names, ", ")}
 	}
-	return nil, &Error{Provider: p.Name(), Code: CodeConfig, Message: "cannot list models"}
+	return nil, &Error{Provider: p.Name(), Code: dialect.CodeConfig, Message: "cannot list models"}
 }
 
-func (c *chat) models(caller context.Context) ([]Model, error) {
+func (c *server) models(caller context.Context) ([]Model, error) {
+	if c.wire.List == "" {
+		return nil, &Error{Provider: c.name, Code: dialect.CodeConfig, Message: "cannot list models: kind " + c.kind + " has no list"}
+	}
 	creds, e := c.secrets()
 	if e != nil {
 		return nil, e
 	}
-	a := &attempt{chat: c, creds: creds, keys: creds.keys(c.keys, c.endpoint)}
+	a := &attempt{server: c, creds: creds, keys: creds.keys(c.keys, c.endpoint)}
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	defer time.AfterFunc(c.timeout, func() { cancel(silence{after: c.timeout}) }).Stop()
-	r, err := a.request(ctx, http.MethodGet, "/models", "application/json", nil)
+	r, err := a.request(ctx, http.MethodGet, c.wire.List, "application/json", nil)
 	if err != nil {
 		return nil, a.transport(ctx, err)
 	}
-	res, err := a.http.Do(r)
+	res, err := a.server.http.Do(r)
 	if err != nil {
 		return nil, a.transport(ctx, err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		e := a.status(res)
-		if e.Status == http.StatusNotFound && e.Code != CodeAuth {
-			e.Message += " (GET /models: some servers have no list of models)"
+		if e.Status == http.StatusNotFound && e.Code != dialect.CodeAuth {
+			e.Message += " (GET " + c.wire.List + ": some servers have no list of models)"
 		}
 		return nil, e
 	}
@@ -76,67 +76,18 @@ func (c *chat) models(caller context.Context) ([]Model, error) {
 	if err != nil {
 		return nil, a.transport(ctx, err)
 	}
-	return a.readModels(b)
-}
-
-// readModels reads a list of models, in any of the forms that servers have for it.
-func (a *attempt) readModels(b []byte) ([]Model, error) {
-	var list struct {
-		Data   record.Raw `json:"data"`
-		Models record.Raw `json:"models"`
-		Error  record.Raw `json:"error"`
+	models, err := c.dialect.Models(b, a.keys)
+	if err == nil && len(models) > maxModels {
+		err = fmt.Errorf("the answer has more than %d models", maxModels)
 	}
-	all := record.Raw(b)
-	if record.DecodeOpen(b, &list) == nil {
-		if e := a.reported(list.Error); e != nil {
-			return nil, e
-		}
-		if all = list.Data; !given(all) {
-			all = list.Models
-		}
+	if err != nil {
+		return nil, a.unfit(err)
 	}
-	elements, err := record.Elements(all)
-	if err != nil || len(elements) > maxModels {
-		return nil, a.malformed("the answer is not a list of models")
+	for i, m := range models {
+		id := record.Cut(a.keys.Scrub(dialect.Printable(m.ID)), dialect.MaxIDBytes)
+		models[i].ID, models[i].Configured = id, id == c.model
 	}
-	models := []Model{}
-	for _, raw := range elements {
-		if m := a.readModel(raw); m.ID != "" {
-			models = append(models, m)
-		}
-	}
+	models = slices.DeleteFunc(models, func(m Model) bool { return m.ID == "" })
 	slices.SortFunc(models, func(a, b Model) int { return strings.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(models, func(a, b Model) bool { return a.ID == b.ID }), nil
-}
-
-func (a *attempt) readModel(raw record.Raw) Model {
-	if s, ok := asText(raw); ok {
-		return a.listedModel(s, 0)
-	}
-	var m struct {
-		ID       record.Raw `json:"id"`
-		Model    record.Raw `json:"model"`
-		Name     record.Raw `json:"name"`
-		Length   record.Raw `json:"context_length"`
-		MaxLen   record.Raw `json:"max_model_len"`
-		Window   record.Raw `json:"context_window"`
-		MaxInput record.Raw `json:"max_context_length"`
-	}
-	if record.DecodeOpen(raw, &m) != nil {
-		return Model{}
-	}
-	id, _ := asText(m.ID)
-	model, _ := asText(m.Model)
-	name, _ := asText(m.Name)
-	var length int64
-	for _, l := range []record.Raw{m.Length, m.MaxLen, m.Window, m.MaxInput} {
-		if length == 0 && record.DecodeOpen(l, &length) != nil {
-			length = 0
-		}
-	}
-	return a.listedModel(cmp.Or(id, model, name), max(length, 0))
-}
-
-func (a *attempt) listedModel(id string, length int64) Model {
-	return Model{ID: clip(a.keys.scrub(printable(id)), maxIDBytes), ContextLength: length, Configured: id == a.chat.model}
 }

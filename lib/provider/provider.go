@@ -39,6 +39,8 @@ import (
 	"time"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
+	"clawsh/lib/provider/dialect/chat"
 	"clawsh/lib/record"
 	"clawsh/lib/secret"
 )
@@ -92,27 +94,33 @@ func New(cfg *config.Config, name string, o Options) (Provider, error) {
 	return build(cfg, name, o, nil)
 }
 
+// dialects are the kinds of provider that are servers, and what each speaks. lib/config/kinds.go has what configuration and onboard
+// need to know of them.
+var dialects = map[string]dialect.Dialect{
+	"openai-compatible": chat.Dialect{},
+}
+
 // build makes a provider; above are the wrappers that it is made for, outermost first.
 func build(cfg *config.Config, name string, o Options, above []string) (Provider, error) {
 	p, ok := cfg.Providers[name]
 	if !ok {
-		return nil, &Error{Provider: short(name), Code: CodeConfig, Message: "there is no provider of this name",
+		return nil, &Error{Provider: short(name), Code: dialect.CodeConfig, Message: "there is no provider of this name",
 			Hint: "configured are: " + strings.Join(slices.Sorted(maps.Keys(cfg.Providers)), ", ")}
 	}
 	if slices.Contains(above, name) {
-		return nil, &Error{Provider: name, Code: CodeConfig, Message: "falls back to itself: " + strings.Join(append(above, name), ", then "),
+		return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "falls back to itself: " + strings.Join(append(above, name), ", then "),
 			Hint: "take one of them out of its list of providers"}
 	}
-	switch p.Kind {
-	case "mock":
+	switch d, server := dialects[p.Kind]; {
+	case server:
+		return newServer(cfg, name, p, o, d)
+	case p.Kind == "mock":
 		return newMock(cfg, name, p, o)
-	case "openai-compatible":
-		return newChat(cfg, name, p, o)
-	case "reliable":
+	case p.Kind == "reliable":
 		return newReliable(cfg, name, p, o, append(slices.Clone(above), name))
 	}
-	return nil, &Error{Provider: name, Code: CodeConfig, Message: fmt.Sprintf("kind %s is not known", short(p.Kind)),
-		Hint: "allowed are: mock, openai-compatible, reliable"}
+	return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: fmt.Sprintf("kind %s is not known", short(p.Kind)),
+		Hint: "allowed are: " + strings.Join(config.ProviderKinds(), ", ")}
 }
 
 // wait sleeps, or ends with the context.

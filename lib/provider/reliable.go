@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
@@ -28,7 +29,7 @@ func newReliable(cfg *config.Config, name string, p config.Provider, o Options, 
 		r.providers = append(r.providers, inner)
 	}
 	if len(r.providers) == 0 {
-		return nil, &Error{Provider: name, Code: CodeConfig, Message: "has no providers", Hint: "name them, in order, in its providers"}
+		return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "has no providers", Hint: "name them, in order, in its providers"}
 	}
 	return r, nil
 }
@@ -49,7 +50,7 @@ func (r *reliable) Capabilities() Capabilities {
 }
 
 // fallsBack are the failures behind which another provider may do better. A request that one finds bad is bad for all.
-var fallsBack = []string{CodeNetwork, CodeAuth, CodeTimeout, CodeServer, CodeRateLimit, CodeQuota}
+var fallsBack = []string{dialect.CodeNetwork, dialect.CodeAuth, dialect.CodeTimeout, dialect.CodeServer, dialect.CodeRateLimit, dialect.CodeQuota}
 
 // Chat implements Provider: the first answer counts. A provider that has begun to answer is not fallen back from: its text
 // has been seen. The request's model is the first provider's; the others use their own.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
@@ -42,8 +43,8 @@ func (f fake) Chat(_ context.Context, req *record.Request, onDelta func(string) 
 }
 
 func TestFallback(t *testing.T) {
-	for code, falls := range map[string]bool{CodeNetwork: true, CodeAuth: true, CodeTimeout: true, CodeServer: true, CodeRateLimit: true,
-		CodeBadRequest: false, CodeBadResponse: false, CodeTooLarge: false, CodeCancelled: false, CodeConfig: false} {
+	for code, falls := range map[string]bool{dialect.CodeNetwork: true, dialect.CodeAuth: true, dialect.CodeTimeout: true, dialect.CodeServer: true, dialect.CodeRateLimit: true,
+		dialect.CodeBadRequest: false, dialect.CodeBadResponse: false, dialect.CodeTooLarge: false, dialect.CodeCancelled: false, dialect.CodeConfig: false} {
 		var log bytes.Buffer
 		var model string
 		r := &reliable{name: "r", log: slog.New(slog.NewTextHandler(&log, nil)), providers: []Provider{
@@ -63,7 +64,7 @@ func TestFallback(t *testing.T) {
 }
 
 func TestNoFallback(t *testing.T) {
-	down := &Error{Provider: "one", Code: CodeNetwork, Message: "gone", streamed: true}
+	down := &Error{Provider: "one", Code: dialect.CodeNetwork, Message: "gone", streamed: true}
 	two := fake{name: "two"}
 	r := &reliable{name: "r", log: slog.New(slog.DiscardHandler), providers: []Provider{fake{name: "one", err: down, piece: "half"}, two}}
 	if _, err := r.Chat(t.Context(), &record.Request{}, func(string) error { return nil }); !errors.Is(err, down) {
@@ -71,7 +72,7 @@ func TestNoFallback(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r.providers[0] = fake{name: "one", err: &Error{Provider: "one", Code: CodeNetwork}}
+	r.providers[0] = fake{name: "one", err: &Error{Provider: "one", Code: dialect.CodeNetwork}}
 	if _, err := r.Chat(ctx, &record.Request{}, nil); err == nil {
 		t.Error("behind the end of the request")
 	}
@@ -83,11 +84,11 @@ func TestNoFallback(t *testing.T) {
 
 func TestNobodyAnswers(t *testing.T) {
 	r := &reliable{name: "r", log: slog.New(slog.DiscardHandler), providers: []Provider{
-		fake{name: "one", err: &Error{Provider: "one", Code: CodeTimeout, Message: "no answer within 2m0s", Retryable: true}},
-		fake{name: "old", err: &Error{Provider: "old", Code: CodeAuth, Message: "HTTP 401", Status: 401, Hint: "set the key"}}}}
+		fake{name: "one", err: &Error{Provider: "one", Code: dialect.CodeTimeout, Message: "no answer within 2m0s", Retryable: true}},
+		fake{name: "old", err: &Error{Provider: "old", Code: dialect.CodeAuth, Message: "HTTP 401", Status: 401, Hint: "set the key"}}}}
 	_, err := r.Chat(t.Context(), &record.Request{}, nil)
 	e, ok := err.(*Error)
-	if !ok || e.Code != CodeAuth || !e.Retryable || e.Status != 401 || e.Hint != "old: set the key" ||
+	if !ok || e.Code != dialect.CodeAuth || !e.Retryable || e.Status != 401 || e.Hint != "old: set the key" ||
 		e.Error() != "r: no provider answered: one: no answer within 2m0s; old: HTTP 401" {
 		t.Errorf("%+v", err)
 	}
@@ -105,7 +106,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 	for name, want := range map[string]string{"self": "self, then self", "a": "a, then b, then a", "none": "no providers", "gap": "nobody: there is no", "odd": "kind magic",
 		"x\x1b[31m\u202e" + strings.Repeat("y", 500): "x [31m"} {
-		if p, err := New(cfg, name, Options{}); code(err) != CodeConfig || !strings.Contains(err.Error(), want) || len(err.Error()) > 200 || err.(*Error).Hint == "" {
+		if p, err := New(cfg, name, Options{}); code(err) != dialect.CodeConfig || !strings.Contains(err.Error(), want) || len(err.Error()) > 200 || err.(*Error).Hint == "" {
 			t.Errorf("%q: %v, %v", name, p, err)
 		}
 	}

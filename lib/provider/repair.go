@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 	"clawsh/lib/secret"
 )
@@ -15,7 +16,7 @@ const maxLayers = 4
 // mean, and returns what was done to each, "" for most. What is not mended stays as it came.
 func RepairCalls(req *record.Request, resp *record.Response, secrets *secret.Redactor) []string {
 	notes := make([]string, len(resp.ToolCalls))
-	k := keys{secrets.Known()}
+	k := dialect.Keys{Redactor: secrets.Known()}
 	for i := range resp.ToolCalls {
 		c := &resp.ToolCalls[i]
 		var said []string
@@ -25,7 +26,7 @@ func RepairCalls(req *record.Request, resp *record.Response, secrets *secret.Red
 		}
 		var text string
 		if c.Args.Kind() == '"' && record.Decode(c.Args, &text) == nil {
-			if args, what := repairArgs(text); args != nil && !k.hiddenIn(args) {
+			if args, what := repairArgs(text); args != nil && !k.HiddenIn(args) {
 				said = append(said, "the arguments "+what)
 				c.Args = args
 			}
@@ -102,7 +103,7 @@ func said(wrong []string) string {
 
 // object returns a JSON object that a record can carry, nil for anything else.
 func object(text string) record.Raw {
-	if text == "" || text[0] != '{' || !fits(record.Raw(text)) || record.CheckNumbers([]byte(text)) != nil {
+	if text == "" || text[0] != '{' || !dialect.Fits(record.Raw(text)) || record.CheckNumbers([]byte(text)) != nil {
 		return nil
 	}
 	raw, err := record.Encode(record.Raw(text))

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
@@ -93,14 +94,14 @@ func TestRetries(t *testing.T) {
 		}, ""},
 		{"429 with seconds", []int{429, 200}, "7", func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{7 * time.Second}) }, ""},
 		{"429 asks for a minute", []int{429, 200}, "60", func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{time.Minute}) }, ""},
-		{"429 asks for a day", []int{429, 200}, "86400", func(p []time.Duration) bool { return len(p) == 0 }, CodeRateLimit},
+		{"429 asks for a day", []int{429, 200}, "86400", func(p []time.Duration) bool { return len(p) == 0 }, dialect.CodeRateLimit},
 		{"429 with a date long past", []int{429, 200}, "Thu, 01 Jan 2015 00:00:00 GMT", func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{0}) }, ""},
 		{"pauses grow", []int{503, 503, 503}, "", func(p []time.Duration) bool {
 			return len(p) == 2 && p[1] >= 500*time.Millisecond && p[1] < 1500*time.Millisecond
-		}, CodeServer},
-		{"408 is not tried again", []int{408, 200}, "0", func(p []time.Duration) bool { return len(p) == 0 }, CodeTimeout},
-		{"401 is not tried again", []int{401, 200}, "0", func(p []time.Duration) bool { return len(p) == 0 }, CodeAuth},
-		{"422 is not tried again", []int{422, 200}, "", func(p []time.Duration) bool { return len(p) == 0 }, CodeBadRequest},
+		}, dialect.CodeServer},
+		{"408 is not tried again", []int{408, 200}, "0", func(p []time.Duration) bool { return len(p) == 0 }, dialect.CodeTimeout},
+		{"401 is not tried again", []int{401, 200}, "0", func(p []time.Duration) bool { return len(p) == 0 }, dialect.CodeAuth},
+		{"422 is not tried again", []int{422, 200}, "", func(p []time.Duration) bool { return len(p) == 0 }, dialect.CodeBadRequest},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var tries atomic.Int32
@@ -133,7 +134,7 @@ func TestRetriesAreLoggedAndEndWithTheContext(t *testing.T) {
 			return ctx.Err()
 		}})
 	_, err := p.Chat(ctx, &record.Request{}, nil)
-	if code(err) != CodeCancelled || tries != 2 || !errors.Is(err, context.Canceled) {
+	if code(err) != dialect.CodeCancelled || tries != 2 || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v after %d pauses", err, tries)
 	}
 	if s := lines.String(); strings.Count(s, "level=WARN") != 2 || !strings.Contains(s, "attempt=2") || !strings.Contains(s, "status=500") {
@@ -147,12 +148,12 @@ func TestConnectionsThatFail(t *testing.T) {
 		name, answer, code string
 		tries              int
 	}{
-		{"closed at once", "", CodeNetwork, 3},
-		{"no HTTP", "220 mail.example ESMTP\r\n", CodeNetwork, 3},
-		{"cut in the middle", head + "Content-Length: 1000\r\n\r\n{\"choices\":[", CodeNetwork, 3},
-		{"cut in a chunk", head + "Transfer-Encoding: chunked\r\n\r\n40\r\n{\"choices\":[", CodeNetwork, 3},
-		{"endless header", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHeaderBytes) + "\r\n\r\n", CodeNetwork, 3},
-		{"cut without a length", head + "\r\n{\"choices\":[", CodeBadResponse, 2},
+		{"closed at once", "", dialect.CodeNetwork, 3},
+		{"no HTTP", "220 mail.example ESMTP\r\n", dialect.CodeNetwork, 3},
+		{"cut in the middle", head + "Content-Length: 1000\r\n\r\n{\"choices\":[", dialect.CodeNetwork, 3},
+		{"cut in a chunk", head + "Transfer-Encoding: chunked\r\n\r\n40\r\n{\"choices\":[", dialect.CodeNetwork, 3},
+		{"endless header", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHeaderBytes) + "\r\n\r\n", dialect.CodeNetwork, 3},
+		{"cut without a length", head + "\r\n{\"choices\":[", dialect.CodeBadResponse, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var tries atomic.Int32
@@ -164,14 +165,14 @@ func TestConnectionsThatFail(t *testing.T) {
 		})
 	}
 	_, _, err := ask(made(t, config.Provider{Kind: "openai-compatible", BaseURL: "http://127.0.0.1:1/v1"}, Options{}), false)
-	if code(err) != CodeNetwork || !strings.Contains(err.Error(), "refused") || !strings.Contains(err.Error(), "3 tries") {
+	if code(err) != dialect.CodeNetwork || !strings.Contains(err.Error(), "refused") || !strings.Contains(err.Error(), "3 tries") {
 		t.Errorf("nobody listens: %v", err)
 	}
 	tls := httptest.NewTLSServer(says(200, fine))
 	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
 	defer tls.Close()
 	w := &waits{}
-	if _, _, err = ask(made(t, config.Provider{Kind: "openai-compatible", BaseURL: tls.URL}, Options{wait: w.wait}), false); code(err) != CodeNetwork || len(w.pauses) > 0 {
+	if _, _, err = ask(made(t, config.Provider{Kind: "openai-compatible", BaseURL: tls.URL}, Options{wait: w.wait}), false); code(err) != dialect.CodeNetwork || len(w.pauses) > 0 {
 		t.Errorf("a certificate of nobody: %v, tried again %d times", err, len(w.pauses))
 	}
 }
@@ -179,7 +180,7 @@ func TestConnectionsThatFail(t *testing.T) {
 func TestTheCallersDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := at(t, nil, silent).Chat(ctx, &record.Request{}, nil); code(err) != CodeTimeout || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := at(t, nil, silent).Chat(ctx, &record.Request{}, nil); code(err) != dialect.CodeTimeout || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 }
@@ -197,12 +198,12 @@ func TestNothingElseIsAsked(t *testing.T) {
 			w.Header().Set("Location", other.URL)
 			w.WriteHeader(status)
 		}), false)
-		if code(err) != CodeBadRequest || !strings.Contains(err.Error(), "redirect") {
+		if code(err) != dialect.CodeBadRequest || !strings.Contains(err.Error(), "redirect") {
 			t.Errorf("%d: %v", status, err)
 		}
 	}
 	far := made(t, config.Provider{Kind: "openai-compatible", BaseURL: "http://nowhere.invalid/v1"}, Options{})
-	if _, _, err := ask(far, false); code(err) != CodeNetwork {
+	if _, _, err := ask(far, false); code(err) != dialect.CodeNetwork {
 		t.Error(err)
 	}
 	// net/http reads the proxies of the environment once a process, so that asking is not enough.
@@ -228,7 +229,7 @@ func TestErrorBodies(t *testing.T) {
 		`{"detail":[{"loc":["body","x"],"msg":"Extra"}]}`:               "web: HTTP 400 Bad Request: body.x: Extra",
 		`{"error":{"message":"from far: {\"message\":\"no\"}"}}`:        "web: HTTP 400 Bad Request: from far: no",
 		"":                         "web: HTTP 400 Bad Request",
-		strings.Repeat("ä", 10000): "web: HTTP 400 Bad Request: " + strings.Repeat("ä", maxQuoteBytes/2) + "...",
+		strings.Repeat("ä", 10000): "web: HTTP 400 Bad Request: " + strings.Repeat("ä", dialect.MaxQuoteBytes/2) + "...",
 	} {
 		if _, _, err := ask(at(t, nil, says(400, body)), false); err.Error() != want {
 			t.Errorf("%.40q: %v", body, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 )
 
 // drip is an answer that comes in pieces, each after a pause; the last one comes again and again if more is set.
@@ -103,7 +104,7 @@ func TestSignsOfLife(t *testing.T) {
 				if c.want == "" && (err != nil || resp.FinalText != "begun" && resp.FinalText != "fine") {
 					t.Errorf("%+v, %v", resp, err)
 				}
-				if c.want != "" && (code(err) != CodeTimeout || !strings.Contains(err.Error(), c.want)) {
+				if c.want != "" && (code(err) != dialect.CodeTimeout || !strings.Contains(err.Error(), c.want)) {
 					t.Errorf("%v", err)
 				}
 			})
@@ -118,7 +119,7 @@ func TestTimeOfNothingButSignsOfLife(t *testing.T) {
 		want          time.Duration
 	}{{0, 0, 40 * time.Minute}, {1, 0, 10 * time.Minute}, {60, 0, 20 * time.Minute}, {10, 3600, 20 * time.Hour}, {3600, 1, 20 * time.Hour}, {86400, 0, 20 * 24 * time.Hour}} {
 		p := made(t, config.Provider{Kind: "openai-compatible", BaseURL: "http://localhost/v1", TimeoutS: c.timeout, IdleTimeoutS: c.idle}, Options{})
-		if got := p.(*chat).barren; got != c.want {
+		if got := p.(*server).barren; got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
@@ -146,9 +147,9 @@ func TestSignsOfLifeOverTheNetwork(t *testing.T) {
 				<-tick.C
 			}
 		})
-		chat := p.(*chat)
+		chat := p.(*server)
 		chat.timeout, chat.idle, chat.barren = time.Minute, c.idle, c.barren
-		if _, deltas, err := ask(p, true); code(err) != CodeTimeout || !strings.Contains(err.Error(), c.want) || deltas != "be" {
+		if _, deltas, err := ask(p, true); code(err) != dialect.CodeTimeout || !strings.Contains(err.Error(), c.want) || deltas != "be" {
 			t.Errorf("%q: %q, %v", sign, deltas, err)
 		}
 	}

@@ -7,42 +7,33 @@ import (
 	"net/http"
 	"time"
 
-	"clawsh/lib/record"
+	"clawsh/lib/provider/dialect"
 )
 
-const (
-	maxQuoteBytes     = 300
-	maxErrorBodyBytes = 8 << 10
-)
+const maxErrorBodyBytes = 8 << 10
 
 // fail makes an error of this try. The message may quote the server: it is made printable, and rid of the key.
 func (a *attempt) fail(code, message string) *Error {
-	return &Error{Provider: a.name, Code: code, Message: a.quote(message, 3*maxQuoteBytes), Retryable: transient(code), streamed: a.streamed, retryAfter: -1}
+	return &Error{Provider: a.server.name, Code: code, Message: a.keys.Quote(message, 3*dialect.MaxQuoteBytes), Retryable: transient(code), streamed: a.streamed, retryAfter: -1}
 }
 
 // malformed is the error for an answer that is none.
 func (a *attempt) malformed(message string) *Error {
-	e := a.fail(CodeBadResponse, message)
+	e := a.fail(dialect.CodeBadResponse, message)
 	e.malformed = true
 	return e
 }
 
-// quote is the beginning of what somebody else wrote. The key goes first, while it is still in one piece.
-func (a *attempt) quote(s string, most int) string {
-	s = a.keys.scrub(printable(a.keys.scrub(s)))
-	if len(s) > most {
-		return clip(s, most) + "..."
-	}
-	return s
-}
-
 // unfit is the error for an answer that cannot be used.
 func (a *attempt) unfit(err error) *Error {
+	var told *dialect.Complaint
 	switch {
-	case errors.Is(err, errTooLarge):
-		return a.fail(CodeTooLarge, err.Error())
-	case errors.Is(err, errFinish):
-		return a.fail(CodeServer, err.Error())
+	case errors.As(err, &told):
+		return a.report(*told)
+	case errors.Is(err, dialect.ErrTooLarge):
+		return a.fail(dialect.CodeTooLarge, err.Error())
+	case errors.Is(err, dialect.ErrFailed):
+		return a.fail(dialect.CodeServer, err.Error())
 	}
 	return a.malformed(err.Error())
 }
@@ -51,11 +42,11 @@ func (a *attempt) unfit(err error) *Error {
 func (a *attempt) status(res *http.Response) *Error {
 	s := res.StatusCode
 	if s >= 300 && s < 400 {
-		e := a.fail(CodeBadRequest, fmt.Sprintf("HTTP %d: a redirect, which is not followed: the key would go with it", s))
+		e := a.fail(dialect.CodeBadRequest, fmt.Sprintf("HTTP %d: a redirect, which is not followed: the key would go with it", s))
 		e.Status, e.Hint = s, "set base_url to where it points"
 		return e
 	}
-	said := a.said(res.Body)
+	said := a.said(s, res.Body)
 	e := a.explain(s, said)
 	e.retryAfter = asksToWait(res.Header, time.Now())
 	e.wantsToWait()
@@ -63,17 +54,17 @@ func (a *attempt) status(res *http.Response) *Error {
 }
 
 // explain is the error for a status and what the server said with it.
-func (a *attempt) explain(status int, said complaint) *Error {
-	e := a.fail(codeOf(status, said), "")
-	e.Status, e.said = status, said.text
+func (a *attempt) explain(status int, said dialect.Complaint) *Error {
+	e := a.fail(said.Code, "")
+	e.Status, e.said = status, said.Text
 	e.Message = fmt.Sprintf("HTTP %d %s", status, http.StatusText(status))
 	switch {
-	case said.page && said.text != "":
-		e.Message += fmt.Sprintf(": a web page (%s)", said.text)
-	case said.page:
+	case said.Page && said.Text != "":
+		e.Message += fmt.Sprintf(": a web page (%s)", said.Text)
+	case said.Page:
 		e.Message += ": a web page"
-	case said.text != "":
-		e.Message += ": " + said.text
+	case said.Text != "":
+		e.Message += ": " + said.Text
 	}
 	e.Retryable = transient(e.Code)
 	e.Hint = a.advice(e, said)
@@ -89,61 +80,28 @@ func asksToWait(h http.Header, now time.Time) time.Duration {
 }
 
 // said reads an error's body. A key that was cut in two at its end would not be recognised: what could be one goes.
-func (a *attempt) said(body io.Reader) complaint {
+func (a *attempt) said(status int, body io.Reader) dialect.Complaint {
 	b, _ := io.ReadAll(io.LimitReader(body, maxErrorBodyBytes))
 	if len(b) == maxErrorBodyBytes && len(b) > a.creds.longest {
 		b = b[:len(b)-a.creds.longest]
 	}
-	return a.complaint(b)
-}
-
-// given tells whether an optional JSON value is there.
-func given(raw record.Raw) bool { return len(raw) > 0 && string(raw) != "null" }
-
-// reported is the error that a server reports inside of an answer, after it has said 200; nil if there is none.
-func (a *attempt) reported(raw record.Raw) *Error {
-	if !given(raw) || string(raw) == `""` || string(raw) == "false" || string(raw) == "{}" {
-		return nil
-	}
-	return a.report(a.complaintOf(raw))
+	return a.server.dialect.Complaint(status, b, a.keys)
 }
 
 // report is the error for a complaint that came after 200.
-func (a *attempt) report(said complaint) *Error {
-	code := CodeServer
-	if said.status != 0 || said.word != "" {
-		code = codeOf(said.status, said)
-	}
-	e := a.fail(code, "the server reports an error: "+said.text)
-	e.Status, e.said = said.status, said.text
+func (a *attempt) report(said dialect.Complaint) *Error {
+	e := a.fail(said.Code, said.Error())
+	e.Status, e.said = said.Status, said.Text
 	e.Hint = a.advice(e, said)
 	return e
 }
 
-// told is the error of an event whose name is error.
-func (a *attempt) told(data []byte) *Error { return a.report(a.complaint(data)) }
-
-// listed is the error that some servers put into an array; nil if there is none.
-func (a *attempt) listed(b []byte) *Error {
-	elements, err := record.Elements(b)
-	if err != nil || len(elements) == 0 {
-		return nil
-	}
-	var m struct {
-		Error record.Raw `json:"error"`
-	}
-	if record.DecodeOpen(elements[0], &m) != nil {
-		return nil
-	}
-	return a.reported(m.Error)
-}
-
 // webPage is the error for an answer that is a web page.
 func (a *attempt) webPage(res *http.Response, in io.Reader) *Error {
-	said := a.said(in)
-	e := a.fail(CodeBadResponse, "base_url leads to a web page, not to an API")
-	if said.text != "" {
-		e.Message += fmt.Sprintf(" (%s)", said.text)
+	said := a.said(res.StatusCode, in)
+	e := a.fail(dialect.CodeBadResponse, "base_url leads to a web page, not to an API")
+	if said.Text != "" {
+		e.Message += fmt.Sprintf(" (%s)", said.Text)
 	}
 	e.Status, e.Hint = res.StatusCode, a.urlAdvice()
 	return e

@@ -5,57 +5,92 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
+	"clawsh/lib/secret"
 )
 
-// errDone ends the reading at [DONE].
-var errDone = errors.New("done")
+// reading is an answer that is being read, and its text without keys.
+type reading struct {
+	dialect.Answer
+	clean *secret.Stream
+	text  strings.Builder
+}
 
-// stream reads a streamed answer and passes its text on as it comes. An answer is whole once it has a finish_reason, even if
-// the connection breaks after it, or is only kept alive.
+func (a *attempt) reading() *reading {
+	return &reading{Answer: a.server.dialect.Answer(dialect.Limits{Bytes: a.server.maxBytes, Keys: a.keys}), clean: a.keys.NewStream()}
+}
+
+// next takes a piece of the text and returns as much as can be passed on.
+func (r *reading) next(text string) string {
+	text = r.clean.Next(text)
+	r.text.WriteString(text)
+	return text
+}
+
+// rest ends the text and returns what was held back of it.
+func (r *reading) rest() string {
+	text := r.next(r.Rest())
+	last := r.clean.Rest()
+	r.text.WriteString(last)
+	return text + last
+}
+
+// end makes the response. It bears the answer as it came, if that can be kept.
+func (a *attempt) end(r *reading, came []byte) (*record.Response, error) {
+	reply, err := r.Reply(r.text.String())
+	if err != nil {
+		return nil, a.unfit(err)
+	}
+	resp, err := a.response(reply, r.text.String())
+	if err != nil {
+		return nil, a.unfit(err)
+	}
+	resp.RawProviderPayload = a.payload(came)
+	return resp, nil
+}
+
+// stream reads a streamed answer and passes its text on as it comes. An answer that is complete stays one if the connection breaks
+// after it, or is only kept alive.
 func (a *attempt) stream(caller, ctx context.Context, in io.Reader, w *watch) (*record.Response, error) {
-	b := a.builder()
+	r := a.reading()
 	kept := payload{}
-	err := events(in, a.maxBytes, func(event string, data []byte) error {
-		if string(bytes.TrimSpace(data)) == "[DONE]" {
-			return errDone
-		}
-		if event == "error" {
-			return a.told(data)
-		}
+	err := events(in, a.server.maxBytes, func(event string, data []byte) error {
 		if len(bytes.TrimSpace(data)) > 0 {
 			w.part()
 		}
+		text, err := r.Event(event, data)
+		if errors.Is(err, dialect.ErrDone) {
+			return err
+		}
+		if err != nil {
+			return a.unfit(err)
+		}
 		kept.add(data)
-		err := a.chunk(b, data)
-		if b.finish != "" {
+		if r.Complete() {
 			w.phase = complete
 		}
-		return err
+		return a.pass(r.next(text))
 	})
 	var own *Error
 	switch {
-	case err == nil && b.finish == "":
+	case err == nil && !r.Complete():
 		return nil, a.malformed("the answer ended before it was complete")
-	case err == nil, errors.Is(err, errDone):
+	case err == nil, errors.Is(err, dialect.ErrDone):
 	case errors.As(err, &own), errors.Is(err, errDelta):
 		return nil, err
 	default:
 		e := a.transport(ctx, err)
-		if b.finish == "" || caller.Err() != nil || e.Code != CodeNetwork && e.Code != CodeTimeout {
+		if !r.Complete() || caller.Err() != nil || e.Code != dialect.CodeNetwork && e.Code != dialect.CodeTimeout {
 			return nil, e
 		}
 	}
-	if err := a.pass(b.rest()); err != nil {
+	if err := a.pass(r.rest()); err != nil {
 		return nil, err
 	}
-	resp, err := b.response()
-	if err != nil {
-		return nil, a.unfit(err)
-	}
-	resp.RawProviderPayload = a.payload(kept.value())
-	return resp, nil
+	return a.end(r, kept.value())
 }
 
 // payload are the pieces of a stream, as an array, while they are few.
@@ -72,39 +107,4 @@ func (p *payload) value() []byte {
 		return nil
 	}
 	return append(append([]byte{'['}, p.pieces[1:]...), ']')
-}
-
-// chunk takes one event. Of several choices only the first is followed.
-func (a *attempt) chunk(b *builder, data []byte) error {
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil
-	}
-	var m completion
-	if err := record.DecodeOpen(data, &m); err != nil {
-		if e := a.listed(data); e != nil {
-			return e
-		}
-		return a.malformed("a piece of the answer is not what /chat/completions streams: " + err.Error())
-	}
-	if e := a.reported(m.Error); e != nil {
-		return e
-	}
-	b.meta(&m)
-	for _, c := range m.Choices {
-		if !c.first() {
-			continue
-		}
-		piece := c.Delta
-		if !given(piece) && !b.seen {
-			piece = c.Message // the whole, in one piece
-		}
-		text, err := b.add(piece, c.FinishReason, !given(c.Delta))
-		if err != nil {
-			return a.unfit(err)
-		}
-		if err := a.pass(text); err != nil {
-			return err
-		}
-	}
-	return nil
 }

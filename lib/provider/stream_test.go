@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
@@ -95,14 +96,14 @@ func TestStreamedCalls(t *testing.T) {
 		}
 	}
 	nameless := piece(`"index":0,"function":{"arguments":"{}"}`) + stops
-	if _, _, err := ask(at(t, nil, sse(nameless)), true); code(err) != CodeBadResponse {
+	if _, _, err := ask(at(t, nil, sse(nameless)), true); code(err) != dialect.CodeBadResponse {
 		t.Errorf("a call without a name: %v", err)
 	}
 	var many strings.Builder
-	for i := range maxCalls + 1 {
+	for i := range 64 + 1 {
 		many.WriteString(piece(fmt.Sprintf(`"index":%d,"id":"c%d","function":{"name":"f"}`, i, i)))
 	}
-	if _, _, err := ask(at(t, nil, sse(many.String()+stops)), true); code(err) != CodeBadResponse {
+	if _, _, err := ask(at(t, nil, sse(many.String()+stops)), true); code(err) != dialect.CodeBadResponse {
 		t.Errorf("too many calls: %v", err)
 	}
 }
@@ -137,7 +138,7 @@ func TestStreamLimits(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, body)
 		})
-		if _, _, err := ask(p, true); code(err) != CodeTooLarge {
+		if _, _, err := ask(p, true); code(err) != dialect.CodeTooLarge {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -150,7 +151,7 @@ func TestStreamLimits(t *testing.T) {
 
 func TestSilenceInTheMiddle(t *testing.T) {
 	quick := func(p *config.Provider) { p.IdleTimeoutS, p.TimeoutS = 0.05, 30 }
-	for body, want := range map[string]string{delta(`"content":"begun"`): CodeTimeout, delta(`"content":"begun"`) + stops: ""} {
+	for body, want := range map[string]string{delta(`"content":"begun"`): dialect.CodeTimeout, delta(`"content":"begun"`) + stops: ""} {
 		p := at(t, quick, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, body)

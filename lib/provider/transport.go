@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 )
 
 const (
@@ -25,6 +26,7 @@ const (
 // endpoint is a server, and what it is asked with.
 type endpoint struct {
 	name      string // of the provider
+	wire      dialect.Wire
 	base      *url.URL
 	keyEnv    string
 	headers   map[string]string
@@ -34,20 +36,20 @@ type endpoint struct {
 	http      *http.Client
 }
 
-func newEndpoint(name string, p config.Provider, o Options) (*endpoint, error) {
+func newEndpoint(name string, p config.Provider, o Options, w dialect.Wire) (*endpoint, error) {
 	u, err := url.Parse(p.BaseURL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return nil, &Error{Provider: name, Code: CodeConfig, Message: "base_url is not an http or https URL that can be used",
+		return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "base_url is not an http or https URL that can be used",
 			Hint: "such as http://localhost:1234/v1, without user or password"}
 	}
-	e := &endpoint{name: name, base: withQuery(u, p.Query), keyEnv: p.APIKeyEnv, headers: p.Headers, headerEnv: p.HeadersEnv,
+	e := &endpoint{name: name, wire: w, base: withQuery(u, p.Query), keyEnv: p.APIKeyEnv, headers: p.Headers, headerEnv: p.HeadersEnv,
 		local: loopback(u.Hostname()), getenv: o.Getenv}
 	if o.HTTP == nil {
 		o.HTTP = transport(e.local)
 	}
 	// A redirect would carry the key to wherever it points.
 	e.http = &http.Client{Transport: o.HTTP, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if _, err := e.secrets(); err != nil && err.Code == CodeConfig {
+	if _, err := e.secrets(); err != nil && err.Code == dialect.CodeConfig {
 		return nil, err
 	}
 	return e, nil
@@ -129,21 +131,21 @@ func (e *endpoint) secret(variable string) (string, *Error) {
 	value := strings.TrimSpace(e.getenv(variable))
 	switch {
 	case value == "" && !e.local:
-		return "", &Error{Provider: e.name, Code: CodeAuth, Message: "the environment variable " + variable + " is not set",
+		return "", &Error{Provider: e.name, Code: dialect.CodeAuth, Message: "the environment variable " + variable + " is not set",
 			Hint: "set " + variable + " to the key before you start clawsh"}
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' || r == ' ' && variable == e.keyEnv }):
-		return "", &Error{Provider: e.name, Code: CodeAuth, Message: "the value of " + variable + " cannot be a key: it holds characters that no header may",
+		return "", &Error{Provider: e.name, Code: dialect.CodeAuth, Message: "the value of " + variable + " cannot be a key: it holds characters that no header may",
 			Hint: "is there a line break or a typographic quote in " + variable + "?"}
 	case value != "" && e.base.Scheme == "http" && !e.local:
-		return "", &Error{Provider: e.name, Code: CodeConfig, Message: "base_url is plain http and not on this machine: the key would cross the network readable",
+		return "", &Error{Provider: e.name, Code: dialect.CodeConfig, Message: "base_url is plain http and not on this machine: the key would cross the network readable",
 			Hint: "use https, or remove " + strings.Join(slices.Compact([]string{"api_key_env", "headers_env"}), " and ")}
 	}
 	return value, nil
 }
 
 // keys are the known secrets and these.
-func (c credentials) keys(k keys, e *endpoint) keys {
-	all := k.with(e.keyEnv, c.key)
+func (c credentials) keys(k dialect.Keys, e *endpoint) dialect.Keys {
+	all := k.With(e.keyEnv, c.key)
 	for name, value := range c.headers {
 		all.Learn(e.headerEnv[name], value)
 	}
@@ -155,9 +157,9 @@ func (e *endpoint) dress(r *http.Request, c credentials, accept string) {
 	r.Header.Set("Accept", accept)
 	r.Header.Set("User-Agent", "clawsh")
 	if c.key != "" {
-		r.Header.Set("Authorization", "Bearer "+c.key)
+		r.Header.Set(e.wire.KeyHeader, e.wire.KeyPrefix+c.key)
 	}
-	for _, set := range []map[string]string{e.headers, c.headers} {
+	for _, set := range []map[string]string{e.wire.Headers, e.headers, c.headers} {
 		for name, value := range set {
 			r.Header.Set(name, value)
 		}

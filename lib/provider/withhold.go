@@ -1,42 +1,50 @@
 package provider
 
 import (
-	"bytes"
+	"cmp"
+	"errors"
+	"strings"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
-	"clawsh/lib/secret"
 )
 
-// withheld stands for JSON that held a key.
-const withheld = "[withheld: key]"
-
-// keys are the values, the key of the provider among them, that must not leave this package.
-type keys struct{ *secret.Redactor }
-
-// with returns the known values and one key more.
-func (k keys) with(name, key string) keys {
-	r := k.Redactor.Known()
-	if r == nil {
-		r = secret.New(nil).Known()
+// response makes a response of what a dialect has read. Nothing in it bears a key, whatever the dialect left there.
+func (a *attempt) response(r *dialect.Reply, text string) (*record.Response, error) {
+	out := &record.Response{Provider: a.server.name, Model: cmp.Or(a.keys.Scrub(r.Model), a.model), FinalText: text, ToolCalls: []record.CallPart{},
+		Usage: r.Usage, FinishReason: r.Finish, Reasoning: a.keys.Scrub(record.Cut(r.Reasoning, dialect.MaxReasoningBytes))}
+	if r.Finish != record.FinishStop && r.Finish != record.FinishToolCalls {
+		out.CallsCut, r.Calls = len(r.Calls), nil // what was cut off is not run
 	}
-	r.Learn(name, key)
-	return keys{r}
+	for _, c := range r.Calls {
+		if c.Name == "" {
+			return nil, errors.New("the answer has a tool call without a name")
+		}
+		args, err := arguments(a.keys.Scrub(c.Arguments), a.keys)
+		if err != nil {
+			return nil, err
+		}
+		id := record.Cut(a.keys.Scrub(c.ID), dialect.MaxIDBytes)
+		out.ToolCalls = append(out.ToolCalls, record.CallPart{ID: record.NewID("call-"), ProviderCallID: id, Name: a.keys.Scrub(c.Name), Args: args})
+	}
+	if m := r.Message; m != nil && len(m) <= dialect.MaxMessageBytes && dialect.Fits(m) && !a.keys.HiddenIn(m) {
+		out.Original = &record.Original{Provider: a.server.name, Dialect: a.server.wire.Name, Message: m}
+	}
+	return out, nil
 }
 
-// scrub replaces the keys in a text.
-func (k keys) scrub(text string) string { return k.Text(text) }
-
-// hiddenIn tells whether JSON holds a key, escaped or not. Where that cannot be told, it does.
-func (k keys) hiddenIn(raw record.Raw) bool {
-	if k.Empty() {
-		return false
+// arguments turns what a model wrote as arguments into args: the object, or, where it is none that means the same to every
+// reader, the text as a JSON string.
+func arguments(text string, k dialect.Keys) (record.Raw, error) {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" {
+		return record.Raw("{}"), nil
 	}
-	if k.Found(raw) {
-		return true
+	if trimmed[0] != '{' || !dialect.Fits(record.Raw(trimmed)) || record.CheckNumbers([]byte(trimmed)) != nil {
+		return record.Encode(text)
 	}
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return false
+	if k.HiddenIn(record.Raw(trimmed)) {
+		return record.Encode(dialect.Withheld)
 	}
-	plain, err := record.Canonical(raw)
-	return err != nil || k.Found(plain)
+	return record.Encode(record.Raw(trimmed))
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
@@ -98,14 +99,14 @@ func TestKeysInBrokenAnswers(t *testing.T) {
 
 func TestKeysBeforeAnyConnection(t *testing.T) {
 	for _, c := range []struct{ name, url, key, code, hint string }{
-		{"missing", "https://192.0.2.1/v1", "", CodeAuth, "K_ENV"},
-		{"blank", "https://192.0.2.1/v1", " \n", CodeAuth, "K_ENV"},
-		{"line break inside", "https://192.0.2.1/v1", "sk-a\nX-Evil: 1", CodeAuth, "K_ENV"},
-		{"typographic quote", "https://192.0.2.1/v1", "“sk-abc”", CodeAuth, "K_ENV"},
-		{"plain http", "http://192.0.2.1/v1", testKey, CodeConfig, "https"},
-		{"no URL", "192.0.2.1", testKey, CodeConfig, "http"},
-		{"another scheme", "ftp://127.0.0.1/", testKey, CodeConfig, "http"},
-		{"user in the URL", "https://u:p@192.0.2.1/", testKey, CodeConfig, "without user"},
+		{"missing", "https://192.0.2.1/v1", "", dialect.CodeAuth, "K_ENV"},
+		{"blank", "https://192.0.2.1/v1", " \n", dialect.CodeAuth, "K_ENV"},
+		{"line break inside", "https://192.0.2.1/v1", "sk-a\nX-Evil: 1", dialect.CodeAuth, "K_ENV"},
+		{"typographic quote", "https://192.0.2.1/v1", "“sk-abc”", dialect.CodeAuth, "K_ENV"},
+		{"plain http", "http://192.0.2.1/v1", testKey, dialect.CodeConfig, "https"},
+		{"no URL", "192.0.2.1", testKey, dialect.CodeConfig, "http"},
+		{"another scheme", "ftp://127.0.0.1/", testKey, dialect.CodeConfig, "http"},
+		{"user in the URL", "https://u:p@192.0.2.1/", testKey, dialect.CodeConfig, "without user"},
 	} {
 		cfg := config.Default(t.TempDir())
 		cfg.Providers["web"] = config.Provider{Kind: "openai-compatible", BaseURL: c.url, APIKeyEnv: "K_ENV"}
@@ -141,7 +142,7 @@ func (u unreachable) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func TestPlaceholdersStay(t *testing.T) {
-	if got := (keys{}).with("K", "no").scrub("no, not now"); got != "no, not now" {
+	if got := (dialect.Keys{}).With("K", "no").Scrub("no, not now"); got != "no, not now" {
 		t.Error(got)
 	}
 }
@@ -152,4 +153,49 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 	if err := wait(ctx, time.Hour); err == nil {
 		t.Error("waited")
 	}
+}
+
+func TestArgumentsThatNoRecordCarries(t *testing.T) {
+	nested := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
+	for text, object := range map[string]bool{nested(record.MaxDepth - 8): true, nested(record.MaxDepth - 7): false, nested(100000): false, `{"a":9007199254740993}`: false,
+		`{"a":1e400}`: false, `{"a":-0.1e-5}`: true, `{"a":[{"b":1,"\u0062":2}]}`: false, "{\"a\":\"\xff\"}": false, `{}],[{}`: false, " \n{\"a\":\n1}\t": true, `{"a":NaN}`: false, "{'a':1}": false} {
+		raw, err := arguments(text, dialect.Keys{})
+		if err != nil || (raw[0] == '{') != object {
+			t.Errorf("%.60q became %.60s, %v", text, raw, err)
+		}
+	}
+}
+
+// FuzzArguments checks that whatever a model writes can be carried by a record, on one line, and that an object means what
+// was written.
+func FuzzArguments(f *testing.F) {
+	for _, s := range []string{"", `{"a":1}`, `{"a":`, `{} {}`, `{}],[{}`, `"x"`, "{\"a\":\"\\ud800\"}", "null", "\xff"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		raw, err := arguments(text, dialect.Keys{})
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		line, err := record.Encode(record.ToolCall{V: 1, Kind: record.KindToolCall, Args: raw})
+		if err == nil {
+			_, err = record.Parse(line)
+		}
+		if err != nil || strings.ContainsAny(string(line), "\r\n") {
+			t.Fatalf("%q became %s: %v", text, raw, err)
+		}
+		switch {
+		case strings.TrimSpace(text) == "" && string(raw) == "{}":
+		case raw[0] == '{':
+			a, err := record.Canonical(raw)
+			b, err2 := record.Canonical([]byte(strings.TrimSpace(text)))
+			if err != nil || err2 != nil || string(a) != string(b) {
+				t.Fatalf("%q became %s", text, raw)
+			}
+		default:
+			if s, ok := dialect.Text(raw); !ok || s != strings.ToValidUTF8(text, "\ufffd") && !strings.Contains(text, "\xff") && len(s) < len(text) {
+				t.Fatalf("%q became %s", text, raw)
+			}
+		}
+	})
 }

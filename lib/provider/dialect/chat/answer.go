@@ -1,33 +1,30 @@
-package provider
+package chat
 
 import (
 	"errors"
 	"fmt"
 	"strings"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
-	"clawsh/lib/secret"
 )
 
 // maxCalls bounds the tool calls of one response.
 const maxCalls = 64
 
-// builder puts a response together, from one message or from pieces of it.
-type builder struct {
-	provider, asked string
-	keys            keys
-	most, size      int // bytes of text and arguments, as they came
-	model, finish   string
-	seen            bool // a message, or a piece of one
-	usage           record.Usage
-	text            strings.Builder
-	think           thinker
-	clean           *secret.Stream
-	calls           []*call
-	refused         bool            // the server says that the model refuses
-	thought         strings.Builder // what it sent as reasoning beside the text
-	content, extra  tree            // the message as it came: its content, and what is neither content nor calls
-	kept            int             // bytes of extra
+// answer is put together from one message or from pieces of it.
+type answer struct {
+	dialect.Limits
+	size           int // bytes of text and arguments, as they came
+	model, finish  string
+	seen           bool // a message, or a piece of one
+	usage          record.Usage
+	think          thinker
+	calls          []*call
+	refused        bool            // the server says that the model refuses
+	thought        strings.Builder // what it sent as reasoning beside the text
+	content, extra tree            // the message as it came: its content, and what is neither content nor calls
+	kept           int             // bytes of extra
 }
 
 // call is a tool call that is being put together.
@@ -39,44 +36,39 @@ type call struct {
 	rest, extra tree // fields of the call, and of its function
 }
 
-func (a *attempt) builder() *builder {
-	return &builder{provider: a.name, asked: a.model, keys: a.keys, most: a.maxBytes, clean: a.keys.NewStream()}
-}
-
 // meta takes what stands beside the choices.
-func (b *builder) meta(m *completion) {
-	if s, ok := asText(m.Model); ok && s != "" {
+func (b *answer) meta(m *completion) {
+	if s, ok := dialect.Text(m.Model); ok && s != "" {
 		b.model = s
 	}
-	if given(m.Usage) {
+	if dialect.Given(m.Usage) {
 		b.usage = tokensUsed(m.Usage)
 	}
 }
 
-// whole takes an answer that is not streamed: its first choice.
-func (b *builder) whole(m *completion) error {
+// first takes the first choice of an answer that is not streamed.
+func (b *answer) first(m *completion) (string, error) {
 	b.meta(m)
 	for _, c := range m.Choices {
 		message := c.Message
-		if !given(message) {
+		if !dialect.Given(message) {
 			message = c.Delta // one piece of a stream, and no other
 		}
-		if !c.first() || !given(message) {
+		if !c.first() || !dialect.Given(message) {
 			continue
 		}
-		_, err := b.add(message, c.FinishReason, true)
-		return err
+		return b.add(message, c.FinishReason, true)
 	}
-	return errors.New("the answer has no choice with a message")
+	return "", errors.New("the answer has no choice with a message")
 }
 
 // add takes a message, or a piece of one, and returns the text that can be passed on. Each call of a whole message is a call of
 // its own, whatever index it bears.
-func (b *builder) add(raw, finish record.Raw, whole bool) (string, error) {
-	if s, ok := asText(finish); ok && s != "" {
+func (b *answer) add(raw, finish record.Raw, whole bool) (string, error) {
+	if s, ok := dialect.Text(finish); ok && s != "" {
 		b.finish = s
 	}
-	if !given(raw) {
+	if !dialect.Given(raw) {
 		return "", nil
 	}
 	members, err := record.Members(raw)
@@ -92,18 +84,11 @@ func (b *builder) add(raw, finish record.Raw, whole bool) (string, error) {
 		}
 		text.WriteString(s)
 	}
-	return b.pass(text.String()), nil
-}
-
-// pass returns as much of a text as can be passed on.
-func (b *builder) pass(text string) string {
-	text = b.clean.Next(text)
-	b.text.WriteString(text)
-	return text
+	return text.String(), nil
 }
 
 // field takes a field of the message and returns the answer's text in it.
-func (b *builder) field(m record.Member, whole bool) (string, error) {
+func (b *answer) field(m record.Member, whole bool) (string, error) {
 	switch m.Name {
 	case "content":
 		return b.addContent(m.Value)
@@ -115,7 +100,7 @@ func (b *builder) field(m record.Member, whole bool) (string, error) {
 	if err := b.keep(m); err != nil {
 		return "", err
 	}
-	s, ok := asText(m.Value)
+	s, ok := dialect.Text(m.Value)
 	switch {
 	case !ok || s == "":
 	case m.Name == "refusal":
@@ -129,14 +114,14 @@ func (b *builder) field(m record.Member, whole bool) (string, error) {
 }
 
 // reasoned keeps a piece of what the model thought, while there is room.
-func (b *builder) reasoned(s string) {
-	b.thought.WriteString(clip(s, max(0, maxReasoningBytes-b.thought.Len())))
+func (b *answer) reasoned(s string) {
+	b.thought.WriteString(record.Cut(s, max(0, dialect.MaxReasoningBytes-b.thought.Len())))
 }
 
-func (b *builder) has(name string) bool { return b.extra.members[name] != nil }
+func (b *answer) has(name string) bool { return b.extra.members[name] != nil }
 
 // keep keeps a field that only the server knows, while there is room.
-func (b *builder) keep(m record.Member) error {
+func (b *answer) keep(m record.Member) error {
 	if b.kept += len(m.Name) + len(m.Value); b.kept > maxOriginalBytes {
 		b.extra = tree{}
 		return nil
@@ -144,16 +129,16 @@ func (b *builder) keep(m record.Member) error {
 	return b.extra.member(m.Name).merge(m.Name, m.Value)
 }
 
-func (b *builder) tooLarge() error {
-	if b.size > b.most {
-		return errTooLarge
+func (b *answer) tooLarge() error {
+	if b.size > b.Bytes {
+		return dialect.ErrTooLarge
 	}
 	return nil
 }
 
-func (b *builder) addContent(raw record.Raw) (string, error) {
-	if b.size += len(raw); b.size > b.most {
-		return "", errTooLarge
+func (b *answer) addContent(raw record.Raw) (string, error) {
+	if b.size += len(raw); b.size > b.Bytes {
+		return "", dialect.ErrTooLarge
 	}
 	text, thought, err := contentText(raw)
 	if err != nil {
@@ -166,15 +151,11 @@ func (b *builder) addContent(raw record.Raw) (string, error) {
 	return b.think.next(text), nil
 }
 
-// rest ends the text and returns what was held back of it.
-func (b *builder) rest() string {
-	text := b.clean.Next(b.think.rest()) + b.clean.Rest()
-	b.text.WriteString(text)
-	return text
-}
+// Rest implements dialect.Answer.
+func (b *answer) Rest() string { return b.think.rest() }
 
-func (b *builder) addCalls(raw record.Raw, whole bool) error {
-	if !given(raw) {
+func (b *answer) addCalls(raw record.Raw, whole bool) error {
+	if !dialect.Given(raw) {
 		return nil
 	}
 	pieces, err := record.Elements(raw)
@@ -197,9 +178,9 @@ func (b *builder) addCalls(raw record.Raw, whole bool) error {
 }
 
 // addCall takes a tool call, or a piece of one. Arguments are a text; some servers send the object itself.
-func (b *builder) addCall(p callPiece) error {
-	if b.size += len(p.args) + len(p.name) + len(p.id); b.size > b.most {
-		return errTooLarge
+func (b *answer) addCall(p callPiece) error {
+	if b.size += len(p.args) + len(p.name) + len(p.id); b.size > b.Bytes {
+		return dialect.ErrTooLarge
 	}
 	c := b.find(p)
 	if c == nil {
@@ -218,9 +199,9 @@ func (b *builder) addCall(p callPiece) error {
 	if c.name == "" {
 		c.name = p.name
 	}
-	if s, ok := asText(p.args); ok {
+	if s, ok := dialect.Text(p.args); ok {
 		c.args.WriteString(s)
-	} else if given(p.args) {
+	} else if dialect.Given(p.args) {
 		c.args.Write(p.args)
 		c.object = true
 	}
@@ -228,7 +209,7 @@ func (b *builder) addCall(p callPiece) error {
 }
 
 // keepCall keeps the fields of a call that only the server knows.
-func (b *builder) keepCall(c *call, p callPiece) error {
+func (b *answer) keepCall(c *call, p callPiece) error {
 	for _, part := range []struct {
 		to   *tree
 		from []record.Member
@@ -248,7 +229,7 @@ func (b *builder) keepCall(c *call, p callPiece) error {
 // find returns the call that a piece continues, nil if it begins one: by index; without, by id; without both, a name
 // begins a call and anything else continues the last. An index that comes again with another id and a name begins one too:
 // some servers give every call the index 0.
-func (b *builder) find(p callPiece) *call {
+func (b *answer) find(p callPiece) *call {
 	for i := len(b.calls) - 1; i >= 0; i-- {
 		c := b.calls[i]
 		switch {

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,23 +9,27 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 	"clawsh/lib/spelling"
 )
 
-// Defaults of an openai-compatible provider.
+// Defaults of a provider that is a server.
 const (
 	defaultTimeout  = 120 * time.Second
 	defaultRetries  = 2
 	defaultMaxBytes = 1 << 20
 )
 
-// chat is a server with an OpenAI-compatible /chat/completions endpoint.
-type chat struct {
+// server is a provider that is reached over HTTP, in one dialect.
+type server struct {
 	*endpoint
+	kind              string
+	dialect           dialect.Dialect
 	model             string
 	timeout, idle     time.Duration
 	barren            time.Duration // the longest time in which nothing of an answer comes, but signs of life
@@ -32,19 +37,21 @@ type chat struct {
 	temperature       *float64
 	maxTokens         int
 	extra             []record.Member // fields that the configuration adds to each request
-	without           refused
 	log               *slog.Logger
-	keys              keys
+	keys              dialect.Keys
 	wait              func(context.Context, time.Duration) error
+
+	mu      sync.Mutex
+	without map[string]bool // fields that the server was found not to take, as long as the process lives; guarded by mu
 }
 
-func newChat(cfg *config.Config, name string, p config.Provider, o Options) (Provider, error) {
-	e, err := newEndpoint(name, p, o)
+func newServer(cfg *config.Config, name string, p config.Provider, o Options, d dialect.Dialect) (Provider, error) {
+	e, err := newEndpoint(name, p, o, d.Wire())
 	if err != nil {
 		return nil, err
 	}
-	c := &chat{endpoint: e, model: p.Model, timeout: seconds(p.TimeoutS, defaultTimeout), retries: defaultRetries, maxBytes: maxBytes(cfg),
-		temperature: p.Temperature, maxTokens: p.MaxOutputTokens, log: o.Log, keys: keys{o.Secrets}, wait: o.wait}
+	c := &server{endpoint: e, kind: p.Kind, dialect: d, model: p.Model, timeout: seconds(p.TimeoutS, defaultTimeout), retries: defaultRetries, maxBytes: maxBytes(cfg),
+		temperature: p.Temperature, maxTokens: p.MaxOutputTokens, log: o.Log, keys: dialect.Keys{Redactor: o.Secrets}, wait: o.wait, without: map[string]bool{}}
 	c.idle = seconds(p.IdleTimeoutS, c.timeout)
 	c.barren = max(barrenFactor*max(c.timeout, c.idle), barrenLeast)
 	if p.MaxRetries != nil {
@@ -53,7 +60,7 @@ func newChat(cfg *config.Config, name string, p config.Provider, o Options) (Pro
 	for _, field := range slices.Sorted(maps.Keys(p.Body)) {
 		raw, err := record.Encode(p.Body[field])
 		if err != nil {
-			return nil, &Error{Provider: name, Code: CodeConfig, Message: "body." + short(field) + " cannot be sent as JSON", Hint: "clawsh config validate"}
+			return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "body." + short(field) + " cannot be sent as JSON", Hint: "clawsh config validate"}
 		}
 		c.extra = append(c.extra, record.Member{Name: field, Value: raw})
 	}
@@ -75,26 +82,26 @@ func maxBytes(cfg *config.Config) int {
 }
 
 // Name implements Provider.
-func (c *chat) Name() string { return c.name }
+func (c *server) Name() string { return c.name }
 
 // Kind implements Provider.
-func (c *chat) Kind() string { return "openai-compatible" }
+func (c *server) Kind() string { return c.kind }
 
 // Capabilities implements Provider.
-func (c *chat) Capabilities() Capabilities { return Capabilities{Streaming: true, Tools: true} }
+func (c *server) Capabilities() Capabilities { return Capabilities{Streaming: true, Tools: true} }
 
 // Chat implements Provider.
-func (c *chat) Chat(ctx context.Context, req *record.Request, onDelta func(string) error) (*record.Response, error) {
+func (c *server) Chat(ctx context.Context, req *record.Request, onDelta func(string) error) (*record.Response, error) {
 	creds, e := c.secrets()
 	if e != nil {
 		return nil, e
 	}
-	a := attempt{chat: c, creds: creds, keys: creds.keys(c.keys, c.endpoint), model: c.modelOf(req), onDelta: onDelta}
+	a := attempt{server: c, creds: creds, keys: creds.keys(c.keys, c.endpoint), model: cmp.Or(req.Model, c.model), onDelta: onDelta}
 	malformed := false
 	for try := 0; ; {
-		body, err := c.question(req)
+		body, err := c.question(req, a.model)
 		if err != nil {
-			return nil, &Error{Provider: c.name, Code: CodeBadRequest, Message: "encode the request: " + err.Error(), Err: err}
+			return nil, &Error{Provider: c.name, Code: dialect.CodeBadRequest, Message: "encode the request: " + err.Error(), Err: err}
 		}
 		resp, err := a.run(ctx, body)
 		if err == nil {
@@ -103,7 +110,7 @@ func (c *chat) Chat(ctx context.Context, req *record.Request, onDelta func(strin
 		if !errors.As(err, &e) || ctx.Err() != nil {
 			return nil, tried(err, try+1)
 		}
-		if name := c.without.concede(e, body); name != "" {
+		if name := c.concede(e, body); name != "" {
 			c.log.Warn("the provider does not accept a field; it is left out from now on", "event", "provider_without", "provider", c.name, "field", name)
 			continue
 		}
@@ -119,8 +126,34 @@ func (c *chat) Chat(ctx context.Context, req *record.Request, onDelta func(strin
 	}
 }
 
+// question is what the server is sent. What the request says of model and temperature goes before the configuration.
+func (c *server) question(req *record.Request, model string) (record.Raw, error) {
+	c.mu.Lock()
+	without := maps.Clone(c.without)
+	c.mu.Unlock()
+	temperature := req.Temperature
+	if temperature == nil {
+		temperature = c.temperature
+	}
+	return c.dialect.Ask(&dialect.Question{Request: req, Provider: c.name, Model: model, Temperature: temperature, MaxTokens: c.maxTokens, Extra: c.extra, Without: without})
+}
+
+// concede takes a refusal as it is meant: the field that the server names is left out from now on, and named here; "" if there is none.
+func (c *server) concede(e *Error, body record.Raw) string {
+	if e.streamed || e.Code != dialect.CodeBadRequest || !slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented}, e.Status) {
+		return ""
+	}
+	name := c.dialect.Refused(e.said, body)
+	if name != "" {
+		c.mu.Lock()
+		c.without[name] = true
+		c.mu.Unlock()
+	}
+	return name
+}
+
 // pause waits before the next try, and says so.
-func (c *chat) pause(ctx context.Context, e *Error, try int) error {
+func (c *server) pause(ctx context.Context, e *Error, try int) error {
 	pause := backoff(try, e.retryAfter)
 	c.log.Warn("provider retry", "event", "provider_retry", "provider", c.name, "attempt", try+1, "code", e.Code, "status", e.Status,
 		"wait_ms", pause.Milliseconds())
@@ -143,13 +176,13 @@ func tried(err error, times int) error {
 const accepted = "text/event-stream, application/json"
 
 func (a *attempt) request(ctx context.Context, method, path, accept string, body []byte) (*http.Request, error) {
-	r, err := http.NewRequestWithContext(ctx, method, a.url(path), bodyReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, a.server.url(path), bodyReader(body))
 	if err != nil {
 		return nil, err
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	a.dress(r, a.creds, accept)
+	a.server.dress(r, a.creds, accept)
 	return r, nil
 }

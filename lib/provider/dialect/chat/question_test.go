@@ -1,17 +1,18 @@
-package provider
+package chat
 
 import (
+	"bytes"
+	"cmp"
 	"strings"
 	"testing"
 
-	"clawsh/lib/config"
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
 func TestQuestion(t *testing.T) {
 	warm, cold := 0.9, 0.0
 	const streams = `,"stream":true,"stream_options":{"include_usage":true}}`
-	c := &chat{endpoint: &endpoint{name: "web"}, model: "preset", temperature: &warm, maxTokens: 100}
 	for _, q := range []struct {
 		name string
 		req  record.Request
@@ -32,7 +33,7 @@ func TestQuestion(t *testing.T) {
 		{"a tool without parameters", record.Request{Tools: []record.Tool{{Name: "time", Description: "d"}}},
 			`{"model":"preset","messages":[],"tools":[{"type":"function","function":{"name":"time","description":"d","parameters":{"type":"object","properties":{}}}}],"temperature":0.9,"max_tokens":100`},
 	} {
-		b, err := c.question(&q.req)
+		b, err := Dialect{}.Ask(&dialect.Question{Request: &q.req, Provider: "web", Model: cmp.Or(q.req.Model, "preset"), Temperature: cmp.Or(q.req.Temperature, &warm), MaxTokens: 100})
 		if err != nil || string(b) != q.want+streams {
 			t.Errorf("%s: %s, %v", q.name, b, err)
 		}
@@ -61,8 +62,7 @@ func TestReplay(t *testing.T) {
 			map[string]bool{"reasoning_content": true, "extra_content": true}},
 	} {
 		messages[1].ToolCalls[0].ProviderCallID = c.id
-		p := &chat{endpoint: &endpoint{name: c.provider}}
-		got, err := p.messages(&record.Request{Messages: messages}, c.without)
+		got, err := messagesOf(&dialect.Question{Request: &record.Request{Messages: messages}, Provider: c.provider, Without: c.without})
 		if err != nil || string(got) != `[{"role":"user","content":"u"},`+c.want {
 			t.Errorf("%s: %s, %v", c.name, got, err)
 		}
@@ -85,82 +85,40 @@ func TestNeighboursOfOneRole(t *testing.T) {
 		"no answer":          {[]record.Message{call, result, user("a")}, `{"role":"assistant","content":null,` + called + `,{"role":"assistant","content":"(this turn ended without an answer)"},{"role":"user","content":"a"}`},
 		"nothing to join":    {[]record.Message{user("a"), said("b"), user("c")}, `{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}`},
 	} {
-		got, err := (&chat{endpoint: &endpoint{}}).messages(&record.Request{Messages: c.in}, nil)
+		got, err := messagesOf(&dialect.Question{Request: &record.Request{Messages: c.in}})
 		if err != nil || string(got) != "["+c.want+"]" {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}
 }
 
-func TestArgumentsThatNoRecordCarries(t *testing.T) {
-	nested := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
-	for text, object := range map[string]bool{nested(record.MaxDepth - 8): true, nested(record.MaxDepth - 7): false, nested(100000): false, `{"a":9007199254740993}`: false,
-		`{"a":1e400}`: false, `{"a":-0.1e-5}`: true, `{"a":[{"b":1,"\u0062":2}]}`: false, "{\"a\":\"\xff\"}": false, `{}],[{}`: false, " \n{\"a\":\n1}\t": true, `{"a":NaN}`: false, "{'a':1}": false} {
-		raw, err := arguments(text, keys{})
-		if err != nil || (raw[0] == '{') != object {
-			t.Errorf("%.60q became %.60s, %v", text, raw, err)
-		}
-	}
-}
-
-// FuzzArguments checks that whatever a model writes can be carried by a record, on one line, and that an object means what
-// was written.
-func FuzzArguments(f *testing.F) {
-	for _, s := range []string{"", `{"a":1}`, `{"a":`, `{} {}`, `{}],[{}`, `"x"`, "{\"a\":\"\\ud800\"}", "null", "\xff"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		raw, err := arguments(text, keys{})
-		if err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		line, err := record.Encode(record.ToolCall{V: 1, Kind: record.KindToolCall, Args: raw})
-		if err == nil {
-			_, err = record.Parse(line)
-		}
-		if err != nil || strings.ContainsAny(string(line), "\r\n") {
-			t.Fatalf("%q became %s: %v", text, raw, err)
-		}
-		switch {
-		case strings.TrimSpace(text) == "" && string(raw) == "{}":
-		case raw[0] == '{':
-			a, err := record.Canonical(raw)
-			b, err2 := record.Canonical([]byte(strings.TrimSpace(text)))
-			if err != nil || err2 != nil || string(a) != string(b) {
-				t.Fatalf("%q became %s", text, raw)
+// FuzzReply: whatever a server streams, what goes back is accepted where messages are built.
+func FuzzReply(f *testing.F) {
+	f.Add([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":7,"function":{"name":"f","arguments":{"a":[1e400]}},"x":{"y":"z"}}]}}]}`))
+	f.Add([]byte(`{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"text":"hm"}]}],"reasoning_details":[{"index":0,"text":"a"}]}}]}
+{"choices":[{"delta":{"content":"<think>x"},"finish_reason":"stop"}]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, text := Dialect{}.Answer(dialect.Limits{Bytes: 64 << 10}), ""
+		for line := range bytes.Lines(b) {
+			more, err := a.Event("", line)
+			if err != nil {
+				return
 			}
-		default:
-			if s, ok := asText(raw); !ok || s != strings.ToValidUTF8(text, "\ufffd") && !strings.Contains(text, "\xff") && len(s) < len(text) {
-				t.Fatalf("%q became %s", text, raw)
+			text += more
+		}
+		text += a.Rest()
+		r, err := a.Reply(text)
+		if err != nil || r.Message == nil || !dialect.Fits(r.Message) {
+			return
+		}
+		m := record.Message{Role: "assistant", Content: text, Original: &record.Original{Message: r.Message}}
+		if r.Finish == record.FinishStop || r.Finish == record.FinishToolCalls {
+			for _, c := range r.Calls {
+				m.ToolCalls = append(m.ToolCalls, record.CallPart{ProviderCallID: c.ID, Name: c.Name, Args: record.Raw("{}")})
 			}
+		}
+		if _, ok := replay(m, nil); !ok {
+			t.Fatalf("does not go back: %s", r.Message)
 		}
 	})
-}
-
-func TestListAndTest(t *testing.T) {
-	cfg := config.Default(t.TempDir())
-	cfg.DefaultProvider = "b"
-	cfg.Providers = map[string]config.Provider{"c": {Kind: "reliable", Providers: []string{"b", "a"}}, "a": {Kind: "mock", Model: "m"},
-		"b": {Kind: "openai-compatible", BaseURL: "https://x.example/v1", Model: "n", APIKeyEnv: "K"}}
-	for key, want := range map[string]string{" ": "false", testKey: "true"} {
-		b, err := record.Encode(List(cfg, func(string) string { return key }))
-		if wants := `[{"name":"a","kind":"mock","model":"m","api_key_set":false,"default":false},{"name":"b","kind":"openai-compatible","model":"n","base_url":"https://x.example/v1","api_key_env":"K",` +
-			`"api_key_set":` + want + `,"default":true},{"name":"c","kind":"reliable","model":"b, then a","api_key_set":false,"default":false}]`; err != nil || string(b) != wants {
-			t.Errorf("%s, %v", b, err)
-		}
-	}
-	p, err := scripted(t, `{"final_text":"`+strings.Repeat("\\u001b", 100)+`"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Test(t.Context(), p)
-	if err != nil || r.Provider != "local" || r.Kind != "mock" || r.Model != "mock" || r.LatencyMS < 0 || len(r.Text) != maxTestBytes/len(`\x1b`) {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if p, err = scripted(t, `{"error":"auth"}`); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Test(t.Context(), p); code(err) != CodeAuth {
-		t.Error(err)
-	}
 }

@@ -1,4 +1,4 @@
-package provider
+package chat
 
 import (
 	"strings"
@@ -6,12 +6,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// What is kept of a message as it came: so much that only its server knows, and so much in all, so that a record has room for the
-// message and its text. Of a longer one nothing is kept.
-const (
-	maxOriginalBytes = 256 << 10
-	maxMessageBytes  = 1 << 20
-)
+// maxOriginalBytes bounds what is kept of a message that only its server knows. Of a longer one nothing is kept.
+const maxOriginalBytes = 256 << 10
 
 // setOnce are the names whose texts come whole, in one piece or in each: all others are joined.
 var setOnce = map[string]bool{"id": true, "type": true, "name": true, "role": true, "format": true, "object": true, "model": true}

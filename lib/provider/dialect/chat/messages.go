@@ -1,4 +1,4 @@
-package provider
+package chat
 
 import (
 	"crypto/sha256"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
@@ -23,19 +24,19 @@ type message struct {
 // turns refuse a user behind a tool.
 var unanswered = []record.Member{{Name: "role", Value: record.Raw(`"assistant"`)}, {Name: "content", Value: record.Raw(`"(this turn ended without an answer)"`)}}
 
-// messages are the messages of a request as they are sent. Neighbours of one role become one: many chat templates take none.
-func (c *chat) messages(req *record.Request, without map[string]bool) (record.Raw, error) {
+// messagesOf are the messages of a request as they are sent. Neighbours of one role become one: many chat templates take none.
+func messagesOf(q *dialect.Question) (record.Raw, error) {
 	var all []message
-	if req.SystemPrompt != "" {
-		m, err := plain(record.Message{Role: "system", Content: req.SystemPrompt}, nil)
+	if q.SystemPrompt != "" {
+		m, err := plain(record.Message{Role: "system", Content: q.SystemPrompt}, nil)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, m)
 	}
 	ids := map[string]string{} // a call's id here, and at the server
-	for _, m := range req.Messages {
-		next, err := c.message(m, ids, without)
+	for _, m := range q.Messages {
+		next, err := messageOf(m, ids, q)
 		if err != nil {
 			return nil, err
 		}
@@ -57,18 +58,18 @@ func (c *chat) messages(req *record.Request, without map[string]bool) (record.Ra
 	return record.Array(out), nil
 }
 
-// message translates one message: as it came, where it came from this provider.
-func (c *chat) message(m record.Message, ids map[string]string, without map[string]bool) (message, error) {
+// messageOf translates one message: as it came, where it came from this provider.
+func messageOf(m record.Message, ids map[string]string, q *dialect.Question) (message, error) {
 	o := m.Original
 	for _, call := range m.ToolCalls {
 		id := call.ProviderCallID
-		if id == "" || o != nil && o.Provider != c.name {
+		if id == "" || o != nil && o.Provider != q.Provider {
 			id = idOf(call.ID)
 		}
 		ids[call.ID] = id
 	}
-	if m.Role == "assistant" && o != nil && o.Provider == c.name && o.Dialect == record.DialectChat {
-		if back, ok := replay(m, without); ok {
+	if m.Role == "assistant" && o != nil && o.Provider == q.Provider && o.Dialect == record.DialectChat {
+		if back, ok := replay(m, q.Without); ok {
 			return back, nil
 		}
 	}
@@ -124,7 +125,7 @@ func callsBack(f *record.Member, parts []record.CallPart, without map[string]boo
 		for j, f := range fields {
 			switch f.Name {
 			case "id":
-				id, _ := asText(f.Value)
+				id, _ := dialect.Text(f.Value)
 				ids = append(ids, id)
 			case "function":
 				if fields[j].Value, err = functionBack(f.Value, parts[i].Args); err != nil {
@@ -147,7 +148,7 @@ func functionBack(raw, args record.Raw) (record.Raw, error) {
 		return nil, err
 	}
 	for i, f := range fields {
-		text, ok := asText(f.Value)
+		text, ok := dialect.Text(f.Value)
 		if f.Name != "arguments" || !ok {
 			continue
 		}
@@ -161,7 +162,7 @@ func functionBack(raw, args record.Raw) (record.Raw, error) {
 // argumentsBack are the arguments as the model wrote them, where they are an object. Servers that read them again refuse the whole
 // conversation for anything else: then it is what was made of them, or an object that holds the text.
 func argumentsBack(text string, args record.Raw) string {
-	if _, err := record.Members([]byte(strings.TrimSpace(text))); err == nil && fits(record.Raw(strings.TrimSpace(text))) {
+	if _, err := record.Members([]byte(strings.TrimSpace(text))); err == nil && dialect.Fits(record.Raw(strings.TrimSpace(text))) {
 		return text
 	}
 	if len(args) > 0 && args[0] == '{' {
@@ -211,7 +212,7 @@ func (m *message) add(name string, value any) error {
 
 func callsOut(parts []record.CallPart, ids map[string]string) (out []callOut) {
 	for _, t := range parts {
-		args, malformed := asText(t.Args)
+		args, malformed := dialect.Text(t.Args)
 		if !malformed {
 			args = string(t.Args)
 		}
@@ -232,8 +233,8 @@ func (m *message) join(next message) bool {
 	if i < 0 || j < 0 {
 		return false
 	}
-	first, ok := asText(m.fields[i].Value)
-	second, ok2 := asText(next.fields[j].Value)
+	first, ok := dialect.Text(m.fields[i].Value)
+	second, ok2 := dialect.Text(next.fields[j].Value)
 	if !ok || !ok2 && string(next.fields[j].Value) != "null" {
 		return false
 	}

@@ -1,10 +1,11 @@
-package provider
+package chat
 
 import (
 	"errors"
 	"strconv"
 	"strings"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
@@ -26,7 +27,7 @@ type (
 
 // first tells whether a choice is the one that is followed.
 func (c choice) first() bool {
-	return !given(c.Index) || string(c.Index) == "0" || string(c.Index) == `"0"`
+	return !dialect.Given(c.Index) || string(c.Index) == "0" || string(c.Index) == `"0"`
 }
 
 // callPiece is a tool call, or a piece of one.
@@ -53,7 +54,7 @@ func readCall(raw record.Raw) (callPiece, error) {
 				p.index = &n
 			}
 		case "id":
-			p.id, _ = asText(m.Value)
+			p.id, _ = dialect.Text(m.Value)
 		case "function":
 			if err := p.function(m.Value); err != nil {
 				return p, err
@@ -66,7 +67,7 @@ func readCall(raw record.Raw) (callPiece, error) {
 }
 
 func (p *callPiece) function(raw record.Raw) error {
-	if !given(raw) {
+	if !dialect.Given(raw) {
 		return nil
 	}
 	members, err := record.Members(raw)
@@ -76,7 +77,7 @@ func (p *callPiece) function(raw record.Raw) error {
 	for _, m := range members {
 		switch m.Name {
 		case "name":
-			p.name, _ = asText(m.Value)
+			p.name, _ = dialect.Text(m.Value)
 		case "arguments":
 			p.args = m.Value
 		default:
@@ -98,22 +99,13 @@ func tokensUsed(raw record.Raw) record.Usage {
 	return record.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens}
 }
 
-// asText returns the text of a JSON string.
-func asText(raw record.Raw) (string, bool) {
-	var s string
-	if len(raw) == 0 || raw[0] != '"' || record.Decode(raw, &s) != nil {
-		return "", false
-	}
-	return s, true
-}
-
 // contentText reads content: a text, null, or a list of parts. Parts with text are the answer, parts with thinking what the
 // model thought.
 func contentText(raw record.Raw) (text, thought string, err error) {
-	if !given(raw) {
+	if !dialect.Given(raw) {
 		return "", "", nil
 	}
-	if s, ok := asText(raw); ok {
+	if s, ok := dialect.Text(raw); ok {
 		return s, "", nil
 	}
 	var parts []struct {
@@ -125,44 +117,14 @@ func contentText(raw record.Raw) (text, thought string, err error) {
 	}
 	var b, r strings.Builder
 	for _, p := range parts {
-		s, _ := asText(p.Text)
+		s, _ := dialect.Text(p.Text)
 		b.WriteString(s)
-		if s, ok := asText(p.Thinking); ok {
+		if s, ok := dialect.Text(p.Thinking); ok {
 			r.WriteString(s)
-		} else if given(p.Thinking) {
+		} else if dialect.Given(p.Thinking) {
 			s, _, _ := contentText(p.Thinking)
 			r.WriteString(s)
 		}
 	}
 	return b.String(), r.String(), nil
-}
-
-// spareDepth is the nesting that a record has around what it carries.
-const spareDepth = 8
-
-// fits tells whether raw is valid JSON that a record can carry.
-func fits(raw record.Raw) bool {
-	var v record.Raw
-	if record.Decode(raw, &v) != nil {
-		return false
-	}
-	const nest = spareDepth - 1
-	_, err := record.Parse([]byte(`{"kind":"x","x":` + strings.Repeat("[", nest) + string(v) + strings.Repeat("]", nest) + `}`))
-	return err == nil
-}
-
-// arguments turns what a model wrote as arguments into args: the object, or, where it is none that means the same to every
-// reader, the text as a JSON string.
-func arguments(text string, k keys) (record.Raw, error) {
-	trimmed := strings.TrimSpace(text)
-	if trimmed == "" {
-		return record.Raw("{}"), nil
-	}
-	if trimmed[0] != '{' || !fits(record.Raw(trimmed)) || record.CheckNumbers([]byte(trimmed)) != nil {
-		return record.Encode(text)
-	}
-	if k.hiddenIn(record.Raw(trimmed)) {
-		return record.Encode(withheld)
-	}
-	return record.Encode(record.Raw(trimmed))
 }

@@ -1,8 +1,9 @@
-package provider
+package chat
 
 import (
 	"slices"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
@@ -22,40 +23,34 @@ type (
 	}
 )
 
-// question is what /chat/completions is sent for a request. What it says of model and temperature goes before the configuration,
-// and the fields of the configuration's body table before everything. Fields that the server was found not to take are left out.
-func (c *chat) question(req *record.Request) (record.Raw, error) {
-	without := c.without.names()
-	fields, err := c.fields(req, without)
+// Ask implements dialect.Dialect. The fields of the configuration's body table go before everything.
+func (Dialect) Ask(q *dialect.Question) (record.Raw, error) {
+	fields, err := fieldsOf(q)
 	if err != nil {
 		return nil, err
 	}
-	for _, own := range c.extra {
+	for _, own := range q.Extra {
 		if i := slices.IndexFunc(fields, func(f record.Member) bool { return f.Name == own.Name }); i >= 0 {
 			fields[i] = own
 		} else {
 			fields = append(fields, own)
 		}
 	}
-	silent := without["stream"] || slices.ContainsFunc(fields, func(f record.Member) bool { return f.Name == "stream" && string(f.Value) == "false" })
+	silent := q.Without["stream"] || slices.ContainsFunc(fields, func(f record.Member) bool { return f.Name == "stream" && string(f.Value) == "false" })
 	return record.Object(slices.DeleteFunc(fields, func(f record.Member) bool {
-		return without[f.Name] || silent && (f.Name == "stream" || f.Name == "stream_options")
+		return q.Without[f.Name] || silent && (f.Name == "stream" || f.Name == "stream_options")
 	}))
 }
 
-// fields are the fields of a question before the configuration adds its own.
-func (c *chat) fields(req *record.Request, without map[string]bool) ([]record.Member, error) {
-	messages, err := c.messages(req, without)
+// fieldsOf are the fields of a question before the configuration adds its own.
+func fieldsOf(q *dialect.Question) ([]record.Member, error) {
+	messages, err := messagesOf(q)
 	if err != nil {
 		return nil, err
 	}
 	limit := "max_tokens"
-	if without[limit] {
+	if q.Without[limit] {
 		limit = "max_completion_tokens"
-	}
-	temperature := req.Temperature
-	if temperature == nil {
-		temperature = c.temperature
 	}
 	var all []record.Member
 	for _, f := range []struct {
@@ -63,11 +58,11 @@ func (c *chat) fields(req *record.Request, without map[string]bool) ([]record.Me
 		value any
 		there bool
 	}{
-		{"model", c.modelOf(req), true},
+		{"model", q.Model, true},
 		{"messages", messages, true},
-		{"tools", functions(req.Tools), len(req.Tools) > 0},
-		{"temperature", temperature, temperature != nil},
-		{limit, c.maxTokens, c.maxTokens > 0},
+		{"tools", functions(q.Tools), len(q.Tools) > 0},
+		{"temperature", q.Temperature, q.Temperature != nil},
+		{limit, q.MaxTokens, q.MaxTokens > 0},
 		{"stream", true, true},
 		{"stream_options", record.Raw(`{"include_usage":true}`), true},
 	} {
@@ -83,13 +78,6 @@ func (c *chat) fields(req *record.Request, without map[string]bool) ([]record.Me
 		all = append(all, record.Member{Name: f.name, Value: raw})
 	}
 	return all, nil
-}
-
-func (c *chat) modelOf(req *record.Request) string {
-	if req.Model != "" {
-		return req.Model
-	}
-	return c.model
 }
 
 func functions(tools []record.Tool) []function {

@@ -1,36 +1,12 @@
-package provider
+package chat
 
 import (
-	"maps"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
-
-// refused are the fields that a server was found not to take. They are left out as long as the process lives.
-type refused struct {
-	mu     sync.Mutex
-	fields map[string]bool
-}
-
-// names are the fields to leave out.
-func (r *refused) names() map[string]bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.fields)
-}
-
-func (r *refused) add(name string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.fields == nil {
-		r.fields = map[string]bool{}
-	}
-	r.fields[name] = true
-}
 
 // refusals are words by which servers say that they do not take a field, as opposed to its value.
 var refusals = []string{"unsupported", "not support", "not permitted", "not allowed", "unknown", "unrecognized", "unrecognised", "unexpected",
@@ -40,18 +16,13 @@ var refusals = []string{"unsupported", "not support", "not permitted", "not allo
 // required are the fields without which there is no question.
 var required = []string{"model", "messages", "tools", "role", "content", "tool_calls", "id", "type", "function"}
 
-// concede takes a refusal as it is meant: the field that the server names is left out from now on, and named here; "" if there is
-// none. A server that says nothing at all is tried without what servers refuse most often.
-func (r *refused) concede(e *Error, body record.Raw) string {
-	if e.streamed || e.Code != CodeBadRequest || !slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented}, e.Status) {
-		return ""
-	}
+// Refused implements dialect.Dialect. A server that says nothing at all is tried without what servers refuse most often.
+func (Dialect) Refused(words string, body record.Raw) string {
 	sent := sentFields(body)
-	words := strings.ToLower(e.said)
+	words = strings.ToLower(words)
 	if words == "" {
 		for _, name := range []string{"stream_options", "stream"} {
 			if slices.Contains(sent, name) {
-				r.add(name)
 				return name
 			}
 		}
@@ -61,8 +32,7 @@ func (r *refused) concede(e *Error, body record.Raw) string {
 		return ""
 	}
 	for _, name := range sent {
-		if !slices.Contains(required, name) && (mentions(words, name) || name == "stream" && mentions(words, "streaming")) {
-			r.add(name)
+		if !slices.Contains(required, name) && (dialect.Mentions(words, name) || name == "stream" && dialect.Mentions(words, "streaming")) {
 			return name
 		}
 	}
@@ -105,22 +75,3 @@ func sentFields(body record.Raw) []string {
 	})
 	return slices.Compact(names)
 }
-
-// mentions tells whether a text names a field: as a word of its own.
-func mentions(text, name string) bool {
-	name = strings.ToLower(name)
-	for from := 0; ; {
-		i := strings.Index(text[from:], name)
-		if i < 0 {
-			return false
-		}
-		i += from
-		end := i + len(name)
-		if (i == 0 || !wordByte(text[i-1])) && (end == len(text) || !wordByte(text[end])) {
-			return true
-		}
-		from = i + 1
-	}
-}
-
-func wordByte(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }

@@ -1,12 +1,14 @@
-package provider
+package chat
 
-import "strings"
+import (
+	"strings"
+
+	"clawsh/lib/provider/dialect"
+	"clawsh/lib/record"
+)
 
 // thinkTags are the tags between which some models write what they think, at the beginning of the answer.
 var thinkTags = []string{"think", "thinking", "thought"}
-
-// maxReasoningBytes bounds the reasoning that is kept with a response.
-const maxReasoningBytes = 256 << 10
 
 // maxHeldBytes bounds the white space after which a tag is still one at the beginning.
 const maxHeldBytes = 4096
@@ -74,8 +76,8 @@ func (t *thinker) close() bool {
 }
 
 func (t *thinker) think(s string) {
-	if room := maxReasoningBytes - t.thought.Len(); room > 0 {
-		t.thought.WriteString(clip(s, room))
+	if room := dialect.MaxReasoningBytes - t.thought.Len(); room > 0 {
+		t.thought.WriteString(record.Cut(s, room))
 	}
 }
 

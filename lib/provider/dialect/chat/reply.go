@@ -1,4 +1,4 @@
-package provider
+package chat
 
 import (
 	"cmp"
@@ -6,40 +6,30 @@ import (
 	"errors"
 	"strings"
 
+	"clawsh/lib/provider/dialect"
 	"clawsh/lib/record"
 )
 
-// response ends the building.
-func (b *builder) response() (*record.Response, error) {
+// Reply implements dialect.Answer.
+func (b *answer) Reply(text string) (*dialect.Reply, error) {
 	if !b.seen {
 		return nil, errors.New("the answer has no choice with a message")
 	}
-	r := &record.Response{Provider: b.provider, Model: cmp.Or(b.keys.scrub(b.model), b.asked), FinalText: b.text.String(), ToolCalls: []record.CallPart{},
-		Usage: b.usage, FinishReason: b.reason(), Reasoning: b.keys.scrub(strings.TrimSpace(cmp.Or(b.think.thought.String(), b.thought.String())))}
-	if r.FinishReason == "" {
-		return nil, errFinish
-	}
-	if r.FinishReason != record.FinishStop && r.FinishReason != record.FinishToolCalls {
-		r.CallsCut, b.calls = len(b.calls), nil // what was cut off is not run
+	r := &dialect.Reply{Model: b.model, Reasoning: strings.TrimSpace(cmp.Or(b.think.thought.String(), b.thought.String())), Finish: b.reason(), Usage: b.usage}
+	if r.Finish == "" {
+		return nil, dialect.ErrFailed
 	}
 	b.settleIDs()
 	for _, c := range b.calls {
-		if c.name == "" {
-			return nil, errors.New("the answer has a tool call without a name")
-		}
-		args, err := arguments(b.keys.scrub(c.args.String()), b.keys)
-		if err != nil {
-			return nil, err
-		}
-		r.ToolCalls = append(r.ToolCalls, record.CallPart{ID: record.NewID("call-"), ProviderCallID: c.id, Name: b.keys.scrub(c.name), Args: args})
+		r.Calls = append(r.Calls, dialect.Call{ID: c.id, Name: c.name, Arguments: c.args.String()})
+	}
+	if r.Finish != record.FinishStop && r.Finish != record.FinishToolCalls {
+		b.calls = nil // what was cut off is not run, and does not go back
 	}
 	var err error
-	r.Original, err = b.original(r.FinalText)
+	r.Message, err = b.original(text)
 	return r, err
 }
-
-// errFinish is an answer that its server gave up.
-var errFinish = errors.New("the server reports that the answer failed")
 
 // reasons are the words of servers for the ends of an answer that are not its usual end; "" is a failure of the server.
 var reasons = map[string]string{"length": record.FinishLength, "max_tokens": record.FinishLength, "model_length": record.FinishLength,
@@ -48,7 +38,7 @@ var reasons = map[string]string{"length": record.FinishLength, "max_tokens": rec
 	"error": "", "insufficient_system_resource": "", "network_error": "", "abort": ""}
 
 // reason maps finish_reason. Words that are not known mean what came.
-func (b *builder) reason() string {
+func (b *answer) reason() string {
 	if word, known := reasons[strings.ToLower(b.finish)]; known {
 		return word
 	}
@@ -61,14 +51,11 @@ func (b *builder) reason() string {
 	return record.FinishStop
 }
 
-// maxIDBytes bounds the ids that a record may bear.
-const maxIDBytes = 200
-
 // settleIDs gives an id to each call that has none of its own by which a result can be told from another one's.
-func (b *builder) settleIDs() {
+func (b *answer) settleIDs() {
 	seen := map[string]bool{}
 	for _, c := range b.calls {
-		if c.id == "" || len(c.id) > maxIDBytes || seen[c.id] || printable(c.id) != c.id || b.keys.scrub(c.id) != c.id {
+		if c.id == "" || len(c.id) > dialect.MaxIDBytes || seen[c.id] || dialect.Printable(c.id) != c.id || b.Keys.Scrub(c.id) != c.id {
 			c.id = shortID()
 		}
 		seen[c.id] = true
@@ -91,14 +78,14 @@ func shortID() string {
 	return string(id)
 }
 
-// original is the message as it came, without what the model thought in its text. There is none of an answer that holds a key, is
-// too large or too deep for a record, or of which nothing but reasoning is left: such a one is not sent back.
-func (b *builder) original(answer string) (*record.Original, error) {
+// original is the message as it came, without what the model thought in its text. There is none of an answer that is too large, or of
+// which nothing but reasoning is left: such a one is not sent back.
+func (b *answer) original(text string) (record.Raw, error) {
 	if b.kept > maxOriginalBytes || b.content.empty() && len(b.calls) == 0 && len(b.extra.names) == 0 {
 		return nil, nil
 	}
 	members := []record.Member{{Name: "role", Value: record.Raw(`"assistant"`)}}
-	content, err := b.contentBack(answer)
+	content, err := b.contentBack(text)
 	if err != nil {
 		return nil, err
 	}
@@ -119,20 +106,16 @@ func (b *builder) original(answer string) (*record.Original, error) {
 		}
 		members = append(members, record.Member{Name: "tool_calls", Value: record.Array(calls)})
 	}
-	message, err := record.Object(members)
-	if err != nil || len(message) > maxMessageBytes || !fits(message) || b.keys.hiddenIn(message) {
-		return nil, err
-	}
-	return &record.Original{Provider: b.provider, Dialect: record.DialectChat, Message: message}, nil
+	return record.Object(members)
 }
 
 // contentBack is the content as it goes back.
-func (b *builder) contentBack(answer string) (record.Raw, error) {
+func (b *answer) contentBack(text string) (record.Raw, error) {
 	switch {
 	case b.content.isList, b.refused && !b.think.began && !b.content.empty():
 		return b.content.value()
 	case b.content.text != nil && (b.think.began || b.content.text.Len() > 0):
-		return record.Encode(answer)
+		return record.Encode(text)
 	case b.content.text != nil:
 		return record.Raw(`""`), nil
 	}
@@ -142,7 +125,7 @@ func (b *builder) contentBack(answer string) (record.Raw, error) {
 // original is the call as it came, under the id that it goes by.
 func (c *call) original() (record.Raw, error) {
 	args := record.Raw(c.args.String())
-	if !c.object || !fits(args) {
+	if !c.object || !dialect.Fits(args) {
 		text, err := record.Encode(c.args.String())
 		if err != nil {
 			return nil, err

@@ -1,0 +1,109 @@
+// Package chat is the dialect of /chat/completions, as OpenAI has it and many servers after it.
+package chat
+
+import (
+	"bytes"
+	"fmt"
+
+	"clawsh/lib/provider/dialect"
+	"clawsh/lib/record"
+)
+
+// Dialect implements dialect.Dialect.
+type Dialect struct{}
+
+// Wire implements dialect.Dialect.
+func (Dialect) Wire() dialect.Wire {
+	return dialect.Wire{Name: record.DialectChat, Ask: "/chat/completions", List: "/models", KeyHeader: "Authorization", KeyPrefix: "Bearer "}
+}
+
+// Complaint implements dialect.Dialect.
+func (Dialect) Complaint(status int, body []byte, k dialect.Keys) dialect.Complaint {
+	return dialect.ReadComplaint(status, body, k)
+}
+
+// Answer implements dialect.Dialect.
+func (Dialect) Answer(l dialect.Limits) dialect.Answer { return &answer{Limits: l} }
+
+// Whole implements dialect.Answer.
+func (b *answer) Whole(body []byte) (string, error) {
+	if e := b.listed(body); e != nil {
+		return "", e
+	}
+	var m completion
+	if err := record.DecodeOpen(body, &m); err != nil {
+		return "", fmt.Errorf("the answer is not what /chat/completions answers: %w", err)
+	}
+	if e := reported(m.Error, b.Keys); e != nil {
+		return "", e
+	}
+	text, err := b.first(&m)
+	if err != nil && len(m.Choices) == 0 {
+		err = fmt.Errorf("%w: %s", err, dialect.Reported(body, b.Keys).Text)
+	}
+	return text, err
+}
+
+// Event implements dialect.Answer. Of several choices only the first is followed.
+func (b *answer) Event(name string, data []byte) (text string, err error) {
+	switch body := bytes.TrimSpace(data); {
+	case string(body) == "[DONE]":
+		return "", dialect.ErrDone
+	case name == "error":
+		return "", dialect.Reported(data, b.Keys)
+	case len(body) == 0:
+		return "", nil
+	}
+	var m completion
+	if err := record.DecodeOpen(data, &m); err != nil {
+		if e := b.listed(data); e != nil {
+			return "", e
+		}
+		return "", fmt.Errorf("a piece of the answer is not what /chat/completions streams: %w", err)
+	}
+	if e := reported(m.Error, b.Keys); e != nil {
+		return "", e
+	}
+	b.meta(&m)
+	for _, c := range m.Choices {
+		if !c.first() {
+			continue
+		}
+		piece := c.Delta
+		if !dialect.Given(piece) && !b.seen {
+			piece = c.Message // the whole, in one piece
+		}
+		more, err := b.add(piece, c.FinishReason, !dialect.Given(c.Delta))
+		if err != nil {
+			return "", err
+		}
+		text += more
+	}
+	return text, nil
+}
+
+// Complete implements dialect.Answer: an answer is whole once it has a finish_reason.
+func (b *answer) Complete() bool { return b.finish != "" }
+
+// reported is the error that a server reports inside of an answer, after it has said 200; nil if there is none.
+func reported(raw record.Raw, k dialect.Keys) error {
+	if !dialect.Given(raw) || string(raw) == `""` || string(raw) == "false" || string(raw) == "{}" {
+		return nil
+	}
+	return dialect.Reported(raw, k)
+}
+
+// listed is the error that some servers put into an array; nil if there is none.
+func (b *answer) listed(body []byte) error {
+	elements, err := record.Elements(body)
+	if err != nil || len(elements) == 0 {
+		return nil
+	}
+	var m struct {
+		Error record.Raw `json:"error"`
+	}
+	if record.DecodeOpen(elements[0], &m) != nil {
+		return nil
+	}
+	return reported(m.Error, b.Keys)
+}

@@ -98,7 +98,7 @@ func (r *recorder) run(t *testing.T, script, dir string) {
 // exec notes a program that the guard of the executor would let run, and that the verdict has not named.
 func (r *recorder) exec(ctx context.Context, argv []string) error {
 	h := interp.HandlerCtx(ctx)
-	if err := r.policy.ExecIn(h.Dir, argv, policy.Permitted{Risk: r.risk}); err != nil {
+	if err := r.policy.ExecIn(ctx, h.Dir, argv, policy.Permitted{Risk: r.risk}); err != nil {
 		return fmt.Errorf("denied: %w", err) // what was not foreseen does not run
 	}
 	if !strings.Contains(r.reason, argv[0]) {
@@ -115,7 +115,7 @@ func (r *recorder) open(ctx context.Context, path string, flag int, _ fs.FileMod
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(interp.HandlerCtx(ctx).Dir, path)
 	}
-	if err := r.policy.Access(path, flag&(os.O_WRONLY|os.O_RDWR) != 0, policy.Permitted{Risk: r.risk}); err != nil {
+	if err := r.policy.Access(ctx, path, flag&(os.O_WRONLY|os.O_RDWR) != 0, policy.Permitted{Risk: r.risk}); err != nil {
 		r.surprise = append(r.surprise, fmt.Sprintf("opens %s: %v", path, err))
 		return nil, err
 	}

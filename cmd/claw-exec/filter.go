@@ -126,12 +126,12 @@ func openExecutor(c *command.Call) (*executor, error) {
 
 // guard asks the policy again while a call runs that was permitted.
 func (e *executor) guard(with policy.Permitted) tool.Guard {
-	return func(kind, dir string, argv []string) error {
+	return func(ctx context.Context, kind, dir string, argv []string) error {
 		if kind == tool.GuardExec {
-			return e.policy.ExecIn(dir, argv, with)
+			return e.policy.ExecIn(ctx, dir, argv, with)
 		}
 		if kind == tool.GuardAlone {
-			if e.policy.Alone(dir, argv) {
+			if e.policy.Alone(ctx, dir, argv) {
 				return nil
 			}
 			return tool.ErrMayStart
@@ -139,7 +139,7 @@ func (e *executor) guard(with policy.Permitted) tool.Guard {
 		if kind == tool.GuardOpenWrite && with.Risk == record.RiskLow {
 			return tool.ErrReadOnly
 		}
-		return e.policy.Access(argv[0], kind == tool.GuardOpenWrite, with)
+		return e.policy.Access(ctx, argv[0], kind == tool.GuardOpenWrite, with)
 	}
 }
 
@@ -209,7 +209,7 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 	if call.Verdict.Decision != record.Allow {
 		return denied("denied: %s", call.Verdict.Reason)
 	}
-	with, err := e.admit(call)
+	with, err := e.admit(ctx, call)
 	if err != nil {
 		return unpermitted(call, err)
 	}
@@ -220,6 +220,11 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 
 // unpermitted is the result of a call whose permit is not good. One that is only too old is still the gate's word about this call.
 func unpermitted(call record.ToolCall, err error) outcome {
+	if errors.Is(err, errUndecided) {
+		o := failed("%v", err)
+		o.audit = call.Verdict.AuditID
+		return o
+	}
 	o := denied("denied: %v", err)
 	o.Meta.Permit = record.PermitInvalid
 	switch {
@@ -282,7 +287,7 @@ func (e *executor) keep(call record.ToolCall, r tool.Result) {
 }
 
 // admit checks that the permit is for exactly this call, and that it was not used before. It returns what it permits.
-func (e *executor) admit(call record.ToolCall) (policy.Permitted, error) {
+func (e *executor) admit(ctx context.Context, call record.ToolCall) (policy.Permitted, error) {
 	with := policy.Permitted{Risk: call.Verdict.Risk, Obeyed: call.Verdict.Obeyed}
 	now := time.Now()
 	claims, err := e.gates.Verify(call.Verdict.Permit, permit.Claims{CallID: call.ID, ConversationID: call.ConversationID,
@@ -291,7 +296,9 @@ func (e *executor) admit(call record.ToolCall) (policy.Permitted, error) {
 	if err != nil {
 		return with, fmt.Errorf("permit: %w", err)
 	}
-	if err := e.inForce(call, claims); err != nil {
+	if err := e.inForce(ctx, call, claims); errors.Is(err, errUndecided) {
+		return with, err
+	} else if err != nil {
 		return with, fmt.Errorf("%w: %w", errPolicy, err)
 	}
 	expires, err := time.Parse(record.TimeFormat, claims.ExpiresAt)
@@ -304,12 +311,15 @@ func (e *executor) admit(call record.ToolCall) (policy.Permitted, error) {
 	return with, nil
 }
 
+// errUndecided: nobody waited any more for what this host's policy says. The permit is still good, and was not used up.
+var errUndecided = errors.New("cancelled before it started")
+
 // errPolicy: the permit is the gate's, and the policy in force here does not let it count.
 var errPolicy = errors.New("permit")
 
 // inForce checks that a permit's policy is the one in force. That of another host's gate is one that was accepted with its key, and
 // what this host's own policy denies, does not run for it either: only here is it known where paths lead.
-func (e *executor) inForce(call record.ToolCall, claims permit.Claims) (err error) {
+func (e *executor) inForce(ctx context.Context, call record.ToolCall, claims permit.Claims) (err error) {
 	if e.policy, err = e.force.Policy(); err != nil {
 		return err
 	}
@@ -323,7 +333,10 @@ func (e *executor) inForce(call record.ToolCall, claims permit.Claims) (err erro
 	if own {
 		return nil
 	}
-	d := e.policy.Decide(policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
+	d := e.policy.DecideFor(ctx, policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("%w: %w", errUndecided, err)
+	}
 	if d.Outcome == policy.Deny {
 		return fmt.Errorf("the policy of this host denies it: %s", d.Reason)
 	}

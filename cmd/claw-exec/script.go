@@ -46,7 +46,7 @@ func (b *client) launch(ctx context.Context, l tool.Launch) (tool.Launched, erro
 	var work sync.WaitGroup
 	work.Go(func() { io.Copy(l.Output, s.output) })
 	work.Go(func() {
-		out.Serve(l, s.told, s.says)
+		out.Serve(ctx, l, s.told, s.says)
 		io.Copy(io.Discard, s.says)
 	})
 	r, err := b.do(ctx, ask{Script: true, Adapt: adapt(l)}, s.theirs[:]...)

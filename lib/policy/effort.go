@@ -30,8 +30,6 @@ type spent struct {
 	texts             map[string]finding // scripts in words that were judged, by their depth and text
 }
 
-func newEffort() effort { return effortFor(context.Background()) }
-
 // effortFor is the effort of a verdict that somebody waits for. It ends when nobody does any more.
 func effortFor(ctx context.Context) effort {
 	return effort{spent: &spent{ctx: ctx, texts: map[string]finding{}, listings: map[string]listing{}}}
@@ -45,15 +43,23 @@ func (e effort) spend(n int) bool {
 	if e.steps <= maxSteps {
 		e.steps += n
 	}
-	if e.looked++; e.looked%1024 == 0 && e.ctx.Err() != nil {
-		e.cancelled, e.steps = true, maxSteps+1
+	if e.looked++; e.looked%1024 == 0 {
+		e.awaited()
 	}
 	return e.steps <= maxSteps
 }
 
-// list takes the steps of reading directories.
+// awaited leaves no steps once nobody waits for the verdict any more.
+func (e effort) awaited() {
+	if e.ctx.Err() != nil {
+		e.cancelled, e.steps = true, maxSteps+1
+	}
+}
+
+// list takes the steps of reading directories. Each may take long, on a slow disk or over a network.
 func (e effort) list(n int) bool {
 	e.listed += n
+	e.awaited()
 	return e.spend(n)
 }
 

@@ -1,12 +1,16 @@
 package policy
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"clawsh/test/corpus"
 )
+
+// newEffort is the effort of a verdict that everybody waits for.
+func newEffort() effort { return effortFor(context.Background()) }
 
 // nest puts n times one text before and one behind another.
 func nest(before, inner, behind string) func(int) string {

@@ -39,10 +39,10 @@ func TestHighAsks(t *testing.T) {
 		}
 	}
 	p := policyIn(t, "supervised", asking)
-	if err := p.ExecIn(p.root, []string{"/usr/bin/make", "test"}, Permitted{Risk: record.RiskHigh}); err != nil {
+	if err := p.ExecIn(t.Context(), p.root, []string{"/usr/bin/make", "test"}, Permitted{Risk: record.RiskHigh}); err != nil {
 		t.Error(err)
 	}
-	if p.ExecIn(p.root, []string{"/bin/rm", "x"}, Permitted{Risk: record.RiskHigh}) == nil || p.ExecIn(p.root, []string{"/usr/bin/make"}, Permitted{Risk: record.RiskMedium}) == nil {
+	if p.ExecIn(t.Context(), p.root, []string{"/bin/rm", "x"}, Permitted{Risk: record.RiskHigh}) == nil || p.ExecIn(t.Context(), p.root, []string{"/usr/bin/make"}, Permitted{Risk: record.RiskMedium}) == nil {
 		t.Error("the second look lets through what was not asked about")
 	}
 	if plain := policyIn(t, "supervised", nil); plain.Hash() == p.Hash() {

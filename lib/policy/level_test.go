@@ -71,11 +71,11 @@ func TestHarmless(t *testing.T) {
 		}
 	}
 	for _, argv := range [][]string{{"/usr/bin/sort", "-o", "x", "a.txt"}, {"/usr/bin/touch", "x"}, {"/usr/bin/sed", "-i", "p", "a.txt"}, {"/usr/bin/make"}, {"/bin/cat", "out/x"}, {"/usr/bin/env", "git", "log"}} {
-		if p.ExecIn(p.root, argv, Permitted{Risk: record.RiskLow}) == nil {
+		if p.ExecIn(t.Context(), p.root, argv, Permitted{Risk: record.RiskLow}) == nil {
 			t.Errorf("%q starts in a script that was permitted to read only", argv)
 		}
 	}
-	if err := p.ExecIn(p.root, []string{"/usr/bin/git", "status"}, Permitted{Risk: record.RiskLow}); err != nil {
+	if err := p.ExecIn(t.Context(), p.root, []string{"/usr/bin/git", "status"}, Permitted{Risk: record.RiskLow}); err != nil {
 		t.Error(err)
 	}
 	bare := policyIn(t, "supervised", func(c *config.Config) { c.Security.Harmless, c.Security.Sandbox = "low", "off" })
@@ -105,7 +105,7 @@ func TestListedPrograms(t *testing.T) {
 			t.Errorf("%q: %+v", text, f)
 		}
 	}
-	if err := p.ExecIn(p.root, []string{"/usr/bin/make", "test"}, Permitted{Risk: record.RiskMedium}); err != nil {
+	if err := p.ExecIn(t.Context(), p.root, []string{"/usr/bin/make", "test"}, Permitted{Risk: record.RiskMedium}); err != nil {
 		t.Error(err)
 	}
 }

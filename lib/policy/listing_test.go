@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -151,6 +152,35 @@ func TestJudgingIsCancelled(t *testing.T) {
 	v := p.DecideFor(ctx, Call{Tool: "shell", Args: args(t, map[string]string{"command": strings.Repeat("ls a b c;", 400)})})
 	if v.Outcome != Deny || v.Rule != "cancelled" {
 		t.Errorf("cancelled: %+v", v)
+	}
+}
+
+// A program that is about to start is judged as long as somebody waits: what ended that is the reason, not a refusal, and no
+// directory is read after it.
+func TestLookAtProgramsIsCancelled(t *testing.T) {
+	ended := errors.New("the turn has ended")
+	for name, argv := range map[string][]string{"cp -r": {"/bin/cp", "-r", "d00000", "d00001", "x"}, "find": {"/usr/bin/find", ".", "-exec", "cat", "{}", "+"}, "mv": {"/bin/mv", "d00002", "x"},
+		"ls -L": {"/bin/ls", "-LR", "."}, "grep": {"/bin/grep", "-R", "x", "."}, "git": {"/usr/bin/git", "status"}, "unlisted": {"/bin/foo", "x"}} {
+		for _, before := range []bool{false, true} {
+			p := policyIn(t, "full", nil)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			w := &wide{root: p.root, names: 2000, per: map[string]int{}, on: func() { cancel(ended) }}
+			p.fs = w
+			if before {
+				cancel(ended)
+			}
+			err := p.ExecIn(ctx, p.root, argv, Permitted{Risk: "high"})
+			if (before || w.reads > 0) && !errors.Is(err, ended) || w.reads > 1 || before && w.reads > 0 {
+				t.Errorf("%s, before %v: %v, %d directories read", name, before, err, w.reads)
+			}
+			cancel(ended)
+			if err := p.Access(ctx, p.root+"/a", false, Permitted{}); !errors.Is(err, ended) {
+				t.Errorf("access: %v", err)
+			}
+			if !p.Alone(ctx, p.root, []string{"/usr/bin/git", "commit"}) {
+				t.Error("git may start others, though nobody waits")
+			}
+		}
 	}
 }
 

@@ -146,18 +146,18 @@ func TestForeseen(t *testing.T) {
 	p := policyIn(t, "full", nil)
 	with := Permitted{Risk: record.RiskHigh, Obeyed: []string{".envrc"}}
 	cp := func(to string) []string { return []string{"/bin/cp", "a", to} }
-	if err := p.ExecIn(p.root, cp(".envrc"), with); err != nil {
+	if err := p.ExecIn(t.Context(), p.root, cp(".envrc"), with); err != nil {
 		t.Error(err)
 	}
-	if err := p.Access(filepath.Join(p.root, ".envrc"), true, with); err != nil {
+	if err := p.Access(t.Context(), filepath.Join(p.root, ".envrc"), true, with); err != nil {
 		t.Error(err)
 	}
 	for _, name := range []string{"sub/.envrc", ".npmrc", "HEAD"} {
-		if p.ExecIn(p.root, cp(name), with) == nil || p.Access(filepath.Join(p.root, name), true, with) == nil {
+		if p.ExecIn(t.Context(), p.root, cp(name), with) == nil || p.Access(t.Context(), filepath.Join(p.root, name), true, with) == nil {
 			t.Errorf("%s was not asked about, and is written", name)
 		}
 	}
-	if p.Access(filepath.Join(p.root, ".envrc"), false, Permitted{}) != nil {
+	if p.Access(t.Context(), filepath.Join(p.root, ".envrc"), false, Permitted{}) != nil {
 		t.Error("reading needs no question")
 	}
 }

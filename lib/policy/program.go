@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -275,12 +276,12 @@ func CheckPrograms() error {
 	var errs []error
 	for _, prog := range programs {
 		for _, example := range prog.match {
-			if f := p.script(example, newEffort()); f.rank() > 1 {
+			if f := p.script(example, effortFor(context.Background())); f.rank() > 1 {
 				errs = append(errs, fmt.Errorf("programs: %s: %q is to be medium, is %s: %s", prog.name, example, f.risk, f.reason))
 			}
 		}
 		for _, example := range prog.notMatch {
-			if f := p.script(example, newEffort()); f.rank() < 2 {
+			if f := p.script(example, effortFor(context.Background())); f.rank() < 2 {
 				errs = append(errs, fmt.Errorf("programs: %s: %q is to be high, is %s", prog.name, example, f.risk))
 			}
 		}

@@ -102,15 +102,15 @@ func TestWhenItRuns(t *testing.T) {
 	if err := p.Exec([]string{"/bin/cat", "a.txt", "-n"}); err != nil {
 		t.Error(err)
 	}
-	if p.ExecIn(p.workspace+"/sub", []string{"/bin/cat", "pw"}, Permitted{Risk: "medium"}) == nil || p.ExecIn(p.workspace+"/sub", []string{"/bin/cat", "../a.txt", "deep"}, Permitted{Risk: "medium"}) != nil {
+	if p.ExecIn(t.Context(), p.workspace+"/sub", []string{"/bin/cat", "pw"}, Permitted{Risk: "medium"}) == nil || p.ExecIn(t.Context(), p.workspace+"/sub", []string{"/bin/cat", "../a.txt", "deep"}, Permitted{Risk: "medium"}) != nil {
 		t.Error("paths are not relative to the directory")
 	}
 	for _, path := range []string{"/etc/passwd", p.workspace + "/passwd", p.workspace + "/../x"} {
-		if p.Access(path, false, Permitted{}) == nil {
+		if p.Access(t.Context(), path, false, Permitted{}) == nil {
 			t.Errorf("%s may be read", path)
 		}
 	}
-	if p.Access(p.workspace+"/.git/config", true, Permitted{}) == nil || p.Access(p.workspace+"/a.txt", true, Permitted{}) != nil {
+	if p.Access(t.Context(), p.workspace+"/.git/config", true, Permitted{}) == nil || p.Access(t.Context(), p.workspace+"/a.txt", true, Permitted{}) != nil {
 		t.Error("writing")
 	}
 }

@@ -72,17 +72,17 @@ var errNoFile = errors.New("there is no such file: file_write creates one")
 
 // edit changes a file and returns what to say about it.
 func (w *workspace) edit(ctx context.Context, rel string, edits []edit.Edit, most int) (string, error) {
-	info, err := w.writable(rel)
+	info, err := w.writable(ctx, rel)
 	if err == nil && info == nil {
 		err = errNoFile
 	}
 	if errors.Is(err, ErrReadOnly) {
-		err = cmp.Or(w.idle(rel, edits, most), err)
+		err = cmp.Or(w.idle(ctx, rel, edits, most), err)
 	}
 	if err != nil {
 		return "", err
 	}
-	old, err := w.content(rel, info, most)
+	old, err := w.content(ctx, rel, info, most)
 	if err != nil {
 		return "", err
 	}
@@ -98,7 +98,7 @@ func (w *workspace) edit(ctx context.Context, rel string, edits []edit.Edit, mos
 	}
 	err = w.replace(rel, []byte(text), info, func(from, to string) error {
 		// What is left is the moment between this look and the rename.
-		if now, err := w.content(rel, info, most); err != nil || now != old {
+		if now, err := w.content(ctx, rel, info, most); err != nil || now != old {
 			return errChanged
 		}
 		return w.root.Rename(from, to)
@@ -112,8 +112,8 @@ func (w *workspace) edit(ctx context.Context, rel string, edits []edit.Edit, mos
 
 // idle says why edits do not fit a file; nil if they do, or if the file cannot be read. A call that was permitted to read only
 // may say that much.
-func (w *workspace) idle(rel string, edits []edit.Edit, most int) error {
-	f, info, err := w.openRead(rel)
+func (w *workspace) idle(ctx context.Context, rel string, edits []edit.Edit, most int) error {
+	f, info, err := w.openRead(ctx, rel)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errNoFile
 	}
@@ -121,7 +121,7 @@ func (w *workspace) idle(rel string, edits []edit.Edit, most int) error {
 		return nil
 	}
 	f.Close()
-	old, err := w.content(rel, info, most)
+	old, err := w.content(ctx, rel, info, most)
 	if err != nil {
 		return nil
 	}
@@ -130,8 +130,8 @@ func (w *workspace) idle(rel string, edits []edit.Edit, most int) error {
 }
 
 // content reads the text file that info was told of.
-func (w *workspace) content(rel string, info fs.FileInfo, most int) (string, error) {
-	f, now, err := w.openRead(rel)
+func (w *workspace) content(ctx context.Context, rel string, info fs.FileInfo, most int) (string, error) {
+	f, now, err := w.openRead(ctx, rel)
 	if err != nil {
 		return "", err
 	}

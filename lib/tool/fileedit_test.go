@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,7 +92,7 @@ func TestFileEditSeesAnotherWriter(t *testing.T) {
 	} {
 		put(t, env, "f", "mine\n")
 		asked := 0
-		env.Guard = func(kind, _ string, _ []string) error {
+		env.Guard = func(_ context.Context, kind, _ string, _ []string) error {
 			if kind == GuardOpenRead {
 				if asked++; asked == 2 { // the look before the rename
 					change()

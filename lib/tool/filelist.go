@@ -92,7 +92,7 @@ func (l *listing) path(rel string) error {
 	if info.IsDir() {
 		return l.dir(rel, "", 0)
 	}
-	if err := l.w.check(GuardReadDir, rel); err != nil {
+	if err := l.w.check(l.ctx, GuardReadDir, rel); err != nil {
 		return err
 	}
 	l.scanned = 1
@@ -126,7 +126,7 @@ func (l *listing) dir(rel, prefix string, depth int) error {
 }
 
 func (l *listing) entries(rel string) ([]fs.DirEntry, error) {
-	d, err := l.w.openDir(rel)
+	d, err := l.w.openDir(l.ctx, rel)
 	if err != nil {
 		return nil, err
 	}

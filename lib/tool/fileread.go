@@ -97,7 +97,7 @@ func readPath(ctx context.Context, a readArgs, env *Env) (string, int64, int, er
 		return "", 0, 0, err
 	}
 	defer w.close()
-	f, _, err := w.openRead(rel)
+	f, _, err := w.openRead(ctx, rel)
 	if err != nil {
 		return "", 0, 0, err
 	}

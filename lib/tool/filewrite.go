@@ -70,7 +70,7 @@ func (writeTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 }
 
 func (w *workspace) write(ctx context.Context, rel string, a writeArgs) error {
-	old, err := w.writable(rel)
+	old, err := w.writable(ctx, rel)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (w *workspace) write(ctx context.Context, rel string, a writeArgs) error {
 		}
 		return w.replace(rel, data, nil, w.linkNew)
 	case "append":
-		return w.append(rel, data)
+		return w.append(ctx, rel, data)
 	}
 	return fmt.Errorf("unknown mode %q: want overwrite, create or append", a.Mode)
 }
@@ -136,8 +136,8 @@ func (w *workspace) linkNew(from, to string) error {
 	return w.root.Remove(from)
 }
 
-func (w *workspace) append(rel string, data []byte) error {
-	f, err := w.openWrite(rel, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+func (w *workspace) append(ctx context.Context, rel string, data []byte) error {
+	f, err := w.openWrite(ctx, rel, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"io"
 	"io/fs"
 	"path"
@@ -106,13 +107,13 @@ func (s ignores) match(rel string, dir bool, over func() bool) bool {
 }
 
 // withIgnore adds the .gitignore of a directory, if there is one. A link is not followed, as git does not.
-func (w *workspace) withIgnore(s ignores, dir string) ignores {
+func (w *workspace) withIgnore(ctx context.Context, s ignores, dir string) ignores {
 	rel := path.Join(dir, ignoreName)
 	info, err := w.root.Lstat(rel)
 	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
 		return s
 	}
-	f, _, err := w.openRead(rel)
+	f, _, err := w.openRead(ctx, rel)
 	if err != nil {
 		return s
 	}

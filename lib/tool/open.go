@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,8 +10,8 @@ import (
 )
 
 // openRead opens a regular file. Symbolic links that stay in the workspace are followed.
-func (w *workspace) openRead(rel string) (*os.File, fs.FileInfo, error) {
-	if err := w.check(GuardOpenRead, rel); err != nil {
+func (w *workspace) openRead(ctx context.Context, rel string) (*os.File, fs.FileInfo, error) {
+	if err := w.check(ctx, GuardOpenRead, rel); err != nil {
 		return nil, nil, err
 	}
 	info, err := w.root.Stat(rel)
@@ -36,8 +37,8 @@ func (w *workspace) openRead(rel string) (*os.File, fs.FileInfo, error) {
 }
 
 // writable tells whether a path may be written to, and what is there now: nil if nothing is.
-func (w *workspace) writable(rel string) (fs.FileInfo, error) {
-	if err := w.check(GuardOpenWrite, rel); err != nil {
+func (w *workspace) writable(ctx context.Context, rel string) (fs.FileInfo, error) {
+	if err := w.check(ctx, GuardOpenWrite, rel); err != nil {
 		return nil, err
 	}
 	info, err := w.root.Lstat(rel)
@@ -66,8 +67,8 @@ func mayReplace(info fs.FileInfo) error {
 }
 
 // openWrite opens a regular file to write in place, made if flag has O_CREATE. Links are refused.
-func (w *workspace) openWrite(rel string, flag int, perm fs.FileMode) (*os.File, error) {
-	before, err := w.writable(rel)
+func (w *workspace) openWrite(ctx context.Context, rel string, flag int, perm fs.FileMode) (*os.File, error) {
+	before, err := w.writable(ctx, rel)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +99,8 @@ func (w *workspace) openWrite(rel string, flag int, perm fs.FileMode) (*os.File,
 }
 
 // openDir opens a directory to list it.
-func (w *workspace) openDir(rel string) (*os.File, error) {
-	if err := w.check(GuardReadDir, rel); err != nil {
+func (w *workspace) openDir(ctx context.Context, rel string) (*os.File, error) {
+	if err := w.check(ctx, GuardReadDir, rel); err != nil {
 		return nil, err
 	}
 	f, err := w.root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)

@@ -68,8 +68,9 @@ func receiveMessage(r io.Reader, v any) error {
 }
 
 // Serve tells an interpreter its script and answers what it asks, until it has ended. It fills in what it reported,
-// what it was refused, and its last words if it crashed: what comes after nonsense is not read.
-func (l *Launched) Serve(launch Launch, to io.Writer, from io.Reader) {
+// what it was refused, and its last words if it crashed: what comes after nonsense is not read. Once ctx is done nothing is
+// permitted any more, and what that left undecided is not refused.
+func (l *Launched) Serve(ctx context.Context, launch Launch, to io.Writer, from io.Reader) {
 	in := bufio.NewReader(from)
 	if err := sendMessage(to, launch.Script); err != nil {
 		l.Words = err.Error()
@@ -92,9 +93,9 @@ func (l *Launched) Serve(launch Launch, to io.Writer, from io.Reader) {
 			return
 		}
 		answer := reply{ID: q.ID}
-		if err := q.judge(launch.Guard); err != nil {
+		if err := q.judge(ctx, launch.Guard); err != nil {
 			answer.Error = err.Error()
-			if q.Kind != GuardAlone { // which grants nothing
+			if q.Kind != GuardAlone && !undecided(ctx, err) { // the first grants nothing
 				l.Denied = err
 			}
 		}
@@ -104,7 +105,7 @@ func (l *Launched) Serve(launch Launch, to io.Writer, from io.Reader) {
 	}
 }
 
-func (q question) judge(guard Guard) error {
+func (q question) judge(ctx context.Context, guard Guard) error {
 	if guard == nil {
 		return nil
 	}
@@ -115,7 +116,7 @@ func (q question) judge(guard Guard) error {
 	if len(argv) == 0 {
 		return errors.New("nothing was named")
 	}
-	return guard(q.Kind, string(q.Dir), argv)
+	return guard(ctx, q.Kind, string(q.Dir), argv)
 }
 
 // ending says in words how an interpreter ended that has not reported.
@@ -198,7 +199,7 @@ func (a *asker) send(q question) error {
 }
 
 // guard asks outside. Without an answer nothing is permitted.
-func (a *asker) guard(kind, dir string, argv []string) error {
+func (a *asker) guard(ctx context.Context, kind, dir string, argv []string) error {
 	words := make([][]byte, len(argv))
 	for i, w := range argv {
 		words[i] = []byte(w)
@@ -219,7 +220,13 @@ func (a *asker) guard(kind, dir string, argv []string) error {
 	if err := a.send(q); err != nil {
 		return err
 	}
-	r, ok := <-ch
+	var r reply
+	ok := false
+	select {
+	case r, ok = <-ch:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	switch {
 	case !ok:
 		return errors.New("nobody is there who could permit it")

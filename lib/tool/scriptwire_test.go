@@ -18,7 +18,7 @@ import (
 // madeUp is an interpreter that says what it wants: it gets a connection, and is over when it returns.
 func madeUp(t *testing.T, env *Env, says func(in io.Reader, out io.Writer)) Result {
 	t.Helper()
-	env.Launch = func(_ context.Context, l Launch) (out Launched, err error) {
+	env.Launch = func(ctx context.Context, l Launch) (out Launched, err error) {
 		toR, toW, err := os.Pipe()
 		must(t, err)
 		fromR, fromW, err := os.Pipe()
@@ -28,7 +28,7 @@ func madeUp(t *testing.T, env *Env, says func(in io.Reader, out io.Writer)) Resu
 			fromW.Close()
 			toR.Close()
 		}()
-		out.Serve(l, toW, fromR)
+		out.Serve(ctx, l, toW, fromR)
 		out.Engine = "native"
 		return out, errors.Join(toW.Close(), fromR.Close())
 	}
@@ -37,7 +37,7 @@ func madeUp(t *testing.T, env *Env, says func(in io.Reader, out io.Writer)) Resu
 
 func TestInterpreterCannotUndoARefusal(t *testing.T) {
 	env := testEnv(t)
-	env.Guard = func(_, _ string, argv []string) error {
+	env.Guard = func(_ context.Context, _, _ string, argv []string) error {
 		if argv[0] == "/bin/forbidden" {
 			return errors.New("it is forbidden")
 		}
@@ -115,7 +115,7 @@ func interpreted(t *testing.T, script Script, guard Guard) (Launched, string) {
 		close(done)
 	}()
 	var l Launched
-	l.Serve(Launch{Script: script, Guard: guard}, toW, fromR)
+	l.Serve(t.Context(), Launch{Script: script, Guard: guard}, toW, fromR)
 	<-done
 	toW.Close()
 	return l, out.String()
@@ -126,7 +126,7 @@ func TestSecondLookFromInside(t *testing.T) {
 	env := testEnv(t)
 	script := Script{Workspace: env.Config.WorkspaceDir, Home: t.TempDir(), Path: []string{"/usr/bin", "/bin"}, Environ: []string{"PATH=/usr/bin:/bin"}}
 	var seen []string
-	guard := func(kind, _ string, argv []string) error {
+	guard := func(_ context.Context, kind, _ string, argv []string) error {
 		seen = append(seen, kind+" "+strings.Join(argv, "|"))
 		if slices.Contains(argv, "no") || strings.HasSuffix(argv[0], "/no") {
 			return errors.New("not today")
@@ -169,7 +169,7 @@ func FuzzServe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, said []byte) {
 		asked := false
 		var l Launched
-		l.Serve(Launch{Guard: func(string, string, []string) error { asked = true; return errors.New("no") }}, io.Discard, bytes.NewReader(said))
+		l.Serve(t.Context(), Launch{Guard: func(context.Context, string, string, []string) error { asked = true; return errors.New("no") }}, io.Discard, bytes.NewReader(said))
 		if asked && l.Denied == nil || l.Report != nil && !bytes.Contains(said, []byte(`"report"`)) {
 			t.Errorf("%q: %+v", said, l)
 		}

@@ -85,7 +85,7 @@ func (s *search) path(rel string) error {
 	for _, name := range strings.Split(filepath.ToSlash(filepath.Dir(rel)), "/") {
 		if rel != "." && s.w.base == "" {
 			dir = path.Join(dir, name)
-			outer = s.w.withIgnore(outer, dir)
+			outer = s.w.withIgnore(s.ctx, outer, dir)
 		}
 	}
 	return s.dir(rel, outer, 0)
@@ -98,7 +98,7 @@ func (s *search) dir(rel string, rules ignores, depth int) error {
 		return err
 	}
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ignoreName }) {
-		rules = s.w.withIgnore(rules, rel)
+		rules = s.w.withIgnore(s.ctx, rules, rel)
 	}
 	for _, e := range entries {
 		if s.done() {
@@ -123,7 +123,7 @@ func (s *search) dir(rel string, rules ignores, depth int) error {
 }
 
 func (s *search) names(rel string) ([]fs.DirEntry, error) {
-	d, err := s.w.openDir(rel)
+	d, err := s.w.openDir(s.ctx, rel)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (s *search) done() bool {
 
 // file searches one file. One that holds a NUL near its beginning is binary.
 func (s *search) file(rel string) error {
-	f, info, err := s.w.openRead(rel)
+	f, info, err := s.w.openRead(s.ctx, rel)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -188,7 +189,7 @@ func TestShellGuardSeesExpandedWords(t *testing.T) {
 		{"test -e a.txt", GuardStat, env.Config.WorkspaceDir + "/a.txt"},
 		{"echo *.txt", GuardReadDir, env.Config.WorkspaceDir},
 	} {
-		env.Guard = func(kind, _ string, argv []string) error {
+		env.Guard = func(_ context.Context, kind, _ string, argv []string) error {
 			if kind == c.kind && argv[len(argv)-1] == c.last {
 				return errors.New("not today")
 			}
@@ -199,7 +200,7 @@ func TestShellGuardSeesExpandedWords(t *testing.T) {
 			t.Errorf("%q: %+v", c.src, r)
 		}
 	}
-	env.Guard = func(kind, _ string, _ []string) error { return errors.New(kind) }
+	env.Guard = func(_ context.Context, kind, _ string, _ []string) error { return errors.New(kind) }
 	for tool, kind := range map[string]string{"file_read": GuardOpenRead, "file_list": GuardReadDir} {
 		if r := call(t, env, tool, obj{Path: "."}); tool == "file_list" && r.Error != `list ".": `+kind {
 			t.Errorf("%s: %+v", tool, r)

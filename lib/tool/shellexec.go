@@ -32,7 +32,9 @@ func (s *shell) exec(ctx context.Context, argv []string) error {
 	word := quoteName(argv[0])
 	argv = append([]string{path}, argv[1:]...)
 	if s.env.Guard != nil {
-		if err := s.env.Guard(GuardExec, h.Dir, argv); err != nil {
+		if err := s.env.Guard(ctx, GuardExec, h.Dir, argv); undecided(ctx, err) {
+			return err
+		} else if err != nil {
 			return s.deny(word, err)
 		}
 	}
@@ -62,7 +64,7 @@ func (s *shell) exec(ctx context.Context, argv []string) error {
 // start runs a program in the place where we are.
 func (s *shell) start(ctx context.Context, h interp.HandlerContext, argv, env []string) (int, error) {
 	spec := process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Ended: s.ended}
-	alone := s.alone(h.Dir, argv)
+	alone := s.alone(ctx, h.Dir, argv)
 	if alone && s.script.Bare {
 		return -1, NoSandboxError{errors.New("there is no sandbox that keeps git from starting other programs")}
 	}
@@ -110,11 +112,11 @@ func (s *shell) ended() {
 }
 
 // alone tells whether a program is to start no other: git, in a call that only reads, or where it only looks itself.
-func (s *shell) alone(dir string, argv []string) bool {
+func (s *shell) alone(ctx context.Context, dir string, argv []string) bool {
 	if filepath.Base(argv[0]) != "git" {
 		return false
 	}
-	return s.script.ReadOnly || s.env.Guard != nil && s.env.Guard(GuardAlone, dir, argv) == nil
+	return s.script.ReadOnly || s.env.Guard != nil && s.env.Guard(ctx, GuardAlone, dir, argv) == nil
 }
 
 // find finds a program: by its path if the word has a slash, else in the directories of our PATH, whatever the command

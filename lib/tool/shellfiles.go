@@ -93,9 +93,9 @@ func (s *shell) open(ctx context.Context, path string, flag int, perm fs.FileMod
 	}
 	var f *os.File
 	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
-		f, err = w.openWrite(rel, flag, perm)
+		f, err = w.openWrite(ctx, rel, flag, perm)
 	} else {
-		f, _, err = w.openRead(rel)
+		f, _, err = w.openRead(ctx, rel)
 	}
 	if err != nil {
 		return nil, s.fail("open", path, err)
@@ -124,7 +124,7 @@ func (s *shell) stat(ctx context.Context, path string, follow bool) (fs.FileInfo
 	}
 	w, rel, err := s.locate(interp.HandlerCtx(ctx).Dir, path)
 	if err == nil && follow {
-		err = w.check(GuardStat, rel)
+		err = w.check(ctx, GuardStat, rel)
 	}
 	if err != nil {
 		return nil, s.fail("stat", path, err)
@@ -151,7 +151,7 @@ func (s *shell) readDir(ctx context.Context, path string) ([]fs.DirEntry, error)
 	}
 	var d *os.File
 	if err == nil {
-		d, err = w.openDir(rel)
+		d, err = w.openDir(ctx, rel)
 	}
 	if err != nil {
 		return nil, s.fail("list", path, err)

@@ -16,6 +16,7 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 
@@ -48,8 +49,15 @@ const (
 )
 
 // Guard is asked before each access of a tool, when all names are known: kind is one of the Guard constants, dir the
-// working directory. An error refuses the access and ends the call with its message. Guards are called concurrently.
-type Guard func(kind, dir string, argv []string) error
+// working directory. An error refuses the access and ends the call with its message. Guards are called concurrently. One that
+// ctx has kept from deciding returns an error that is its cause (context.Cause): then the call was interrupted, and nothing refused.
+type Guard func(ctx context.Context, kind, dir string, argv []string) error
+
+// undecided tells whether a guard's error is that nobody waited for what it would have said.
+func undecided(ctx context.Context, err error) bool {
+	cause := context.Cause(ctx)
+	return cause != nil && errors.Is(err, cause)
+}
 
 // Launch is a script that a tool has interpreted in the sandbox.
 type Launch struct {

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -190,7 +191,7 @@ func (w *workspace) name(rel string) string {
 }
 
 // check refuses what policy refuses about a path of the workspace. What the kernel refuses is found out by os.Root.
-func (w *workspace) check(kind, rel string) error {
+func (w *workspace) check(ctx context.Context, kind, rel string) error {
 	abs := filepath.Join(w.real, rel)
 	real := place.Real(abs)
 	if !place.Within(w.real, real) {
@@ -211,9 +212,11 @@ func (w *workspace) check(kind, rel string) error {
 		return refusedError{errStaged}
 	}
 	if w.guard != nil {
-		if err := w.guard(kind, w.real, []string{abs}); err != nil {
-			return refusedError{err}
+		err := w.guard(ctx, kind, w.real, []string{abs})
+		if err != nil && !undecided(ctx, err) {
+			err = refusedError{err}
 		}
+		return err
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (l modelList) WriteText(w io.Writer) error {
 			mark = "*"
 		}
 		if m.ContextLength > 0 {
-			length = fmt.Sprintf("%s", spelling.Count(m.ContextLength, "token"))
+			length = spelling.Count(m.ContextLength, "token")
 		}
 		fmt.Fprintf(t, "%s %s\t%s\n", mark, terminal.Escape(m.ID), length)
 	}

@@ -24,7 +24,7 @@ type listResult struct {
 func (l listResult) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range l.Conversations {
-		turns := fmt.Sprintf("%s", spelling.Count(c.Turns, "turn"))
+		turns := spelling.Count(c.Turns, "turn")
 		if c.Turns == 1 {
 			turns = "1 turn"
 		}

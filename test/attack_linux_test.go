@@ -87,12 +87,7 @@ func attack(t *testing.T, engine string, uid int) {
 	}
 	defer abstract.Close()
 	arrived := mailboxes(t, dir+"/dgram", "@"+filepath.Base(dir)+"-dgram", w+"/dgram")
-	sentinel := exec.Command("/bin/sleep", "120")
-	sentinel.SysProcAttr = credential(uid)
-	if err := sentinel.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { sentinel.Process.Kill(); sentinel.Wait() }()
+	sentinel := bystander(t, uid)
 	env := []string{"CLAWSH_ATTACK=1", "ATTACK_TCP=" + tcp.Addr().String(), "ATTACK_UNIX=" + w + "/socket", "ATTACK_ABSTRACT=" + filepath.Base(dir),
 		"ATTACK_HIDDEN=" + strings.Join(secrets, ":"), "ATTACK_TMP=" + dir + "/tmpfile", "ATTACK_READABLE=" + readable,
 		"ATTACK_DGRAM=" + dir + "/dgram", "ATTACK_PID=" + strconv.Itoa(sentinel.Process.Pid), "PATH=/usr/bin:/bin"}
@@ -108,6 +103,24 @@ func attack(t *testing.T, engine string, uid int) {
 	unchanged(t, engine, dir, before)
 	if n := arrived(); n > 0 {
 		t.Errorf("%s: %d messages arrived", engine, n)
+	}
+}
+
+// bystander is a process of the user outside. Its number is one that no process of the sandbox has: there, they begin with 1 again.
+func bystander(t *testing.T, uid int) *exec.Cmd {
+	t.Helper()
+	for {
+		c := exec.Command("/bin/sleep", "600")
+		c.SysProcAttr = credential(uid)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		end := func() { c.Process.Kill(); c.Wait() }
+		if c.Process.Pid >= 1<<13 {
+			t.Cleanup(end)
+			return c
+		}
+		end()
 	}
 }
 

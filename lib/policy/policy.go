@@ -1,41 +1,8 @@
 // Package policy decides whether a tool call may run: call and configuration in, verdict out. It is pure but for a Resolver,
 // which answers where paths really lead.
 //
-// Risk and autonomy are those of the specification ("Security model"). Rules, by the ids that verdicts bear:
-//
-//	tool.unknown        there is no tool of this name                                       denied: the model is told which there are
-//	tool.not_allowed    the tool is not in channels.cli.tools_allow                         denied
-//	args.invalid        the arguments are not what the tool takes                           denied, at the tool's risk
-//	tool.low            time, memory_search, ask_user                                       low
-//	path.workspace      inside the workspace                                                low to read, medium to write
-//	path.result         the result of an earlier call of the conversation                   low
-//	path.open           outside it, where workspace_only is false                           medium
-//	path.read_root      in a read root                                                      low to read, blocked to write
-//	path.outside        outside it                                                          blocked
-//	path.forbidden      below a forbidden path, clawsh's home or one of its files           blocked
-//	path.layout         not in data/ or output/ of a staged workspace, to be written        blocked
-//	path.protected      git's hooks and settings, to be written                             blocked
-//	path.found          a name that is found while it runs, and may lead elsewhere         high
-//	path.invalid        no path that can be judged                                          blocked
-//	http.domain         an allowed domain: low; any other                                   blocked
-//	http.tells          an allowed domain, and an address that tells its server much        medium
-//	http.url            no address that can be judged                                       blocked
-//	command.allowlist   every command is on the allowlist                                   medium
-//	command.harmless    exactly pwd; where security.harmless = "low", what is proven to
-//	                    only read inside the workspace                                      low
-//	command.listed      a program on the allowlist that runs any code that it is given      medium
-//	command.repository  git that only looks, but may start what the repository names        high
-//	command.unlisted    a command is not on the allowlist                                   high
-//	shell.construct     more than simple commands with literal words                        high
-//	rule.NAME           a rule of the configuration (security.rules)                        as it says, never past a block rule
-//	autonomy.readonly   anything above low risk, at that level                              denied
-//	command.forbidden   a forbidden command, anywhere in the script                         blocked
-//	shell.destructive   a destructive pattern, anywhere in the script                       blocked
-//	shell.network       it asks for a network                                               blocked
-//	shell.syntax        the script cannot be parsed                                         blocked
-//	shell.unsafe_bytes  characters that people and shells read differently; too long; too deep      blocked
-//	shell.complex       more than maxSteps steps to judge                                   blocked
-//	cancelled           whoever asked has stopped waiting for the verdict                   blocked
+// Risk and autonomy are those of the specification ("Security model"). The rules, by the ids that verdicts bear, are those
+// of the table "Rules" of docs/SCHEMAS.md.
 //
 // Blocked beats everything, approval and autonomy full included. Where a script has several parts, the strictest decides.
 // Supervision denies high risk under the rule that found it, or asks about it where security.high = "ask" or an own rule says so.

@@ -24,7 +24,7 @@ var rows = [][]string{
 	{"provider/dialect/chat"},
 	{"provider/dialect", "command"},
 	{"config", "permit", "terminal", "process", "confine", "conversation", "edit"},
-	{"durable", "result"},
+	{"durable", "result", "card"},
 	{"record", "envelope", "seccomp", "secret", "obeyed", "spelling", "place"},
 }
 

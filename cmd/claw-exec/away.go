@@ -123,18 +123,15 @@ func (b *client) reply(r answer, ok bool) (answer, error) {
 }
 
 // away runs the tools that need what the filter has given up.
-func (b *client) away(ctx context.Context, name string, args record.Raw, env *tool.Env) (tool.Result, bool) {
-	if name != "http" && name != "memory_search" {
-		return tool.Result{}, false
-	}
-	r, err := b.do(ctx, ask{Tool: name, Args: args, ConversationID: env.ConversationID})
+func (b *client) away(ctx context.Context, t tool.Tool, args record.Raw, env *tool.Env) tool.Result {
+	r, err := b.do(ctx, ask{Tool: t.Name, Args: args, ConversationID: env.ConversationID})
 	switch {
 	case err != nil:
-		return tool.Result{Error: fmt.Sprintf("%s: %v", name, err)}, true
+		return tool.Result{Error: fmt.Sprintf("%s: %v", t.Name, err)}
 	case r.Result == nil:
-		return tool.Result{Error: fmt.Sprintf("%s: %s", name, r.Error)}, true
+		return tool.Result{Error: fmt.Sprintf("%s: %s", t.Name, r.Error)}
 	}
-	return *r.Result, true
+	return *r.Result
 }
 
 // value is what a limit is, 0 if it is not given.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 
+	"clawsh/lib/card"
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/place"
@@ -114,13 +115,13 @@ func (b *brokerState) serve(ctx context.Context) error {
 }
 
 func (b *brokerState) answer(ctx context.Context, a ask, files []*os.File) answer {
+	t, known := tool.Lookup(a.Tool)
 	switch {
 	case a.Script && len(files) == 3:
 		return b.run(ctx, a, files)
-	case a.Tool == "http":
+	case known && t.Needs == card.Network:
 		return b.fetch(ctx, a)
-	case a.Tool == "memory_search":
-		t, _ := tool.Lookup(a.Tool)
+	case known && t.Needs == card.Memory:
 		r := tool.Run(ctx, t, a.Args, &tool.Env{Config: b.config, SelfEnv: process.Environment(b.call.Environ, config.PathEnv(b.config, nil)...), Log: b.call.Log, Secrets: b.call.Secrets, ConversationID: a.ConversationID})
 		return answer{Result: &r}
 	}

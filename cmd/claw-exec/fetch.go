@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"clawsh/lib/card"
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/process"
@@ -19,7 +20,8 @@ const maxFetch = 16 << 20
 
 // fetch is the child that reads the web: the only part of claw-exec that has a network, and it has nothing else.
 func fetch() command.Command {
-	return command.Command{Name: "fetch", Access: fetching, Hidden: true, Summary: "run the http tool for claw-exec: arguments in, a result out",
+	return command.Command{Name: "fetch", Access: fetching, Hidden: true, Args: "TOOL", Min: 1, Max: 1,
+		Summary: "run a tool that reads the web for claw-exec: arguments in, a result out",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -29,7 +31,10 @@ func fetch() command.Command {
 			if err != nil {
 				return nil, fmt.Errorf("read the arguments: %w", err)
 			}
-			t, _ := tool.Lookup("http")
+			t, ok := tool.Lookup(c.Args[0])
+			if !ok || t.Needs != card.Network {
+				return nil, fmt.Errorf("the tool %q does not read the web alone", c.Args[0])
+			}
 			whole := *cfg
 			whole.Limits.MaxOutputBytes = max(cfg.Limits.MaxOutputBytes, cfg.Limits.MaxResponseBytes) // the filter cuts it, and keeps it
 			b, err := record.Encode(tool.Run(ctx, t, args, &tool.Env{Config: &whole, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets}))
@@ -43,7 +48,7 @@ func fetch() command.Command {
 
 // fetch runs the http tool in a child.
 func (b *brokerState) fetch(ctx context.Context, a ask) answer {
-	argv := []string{process.Self(), "fetch"}
+	argv := []string{process.Self(), "fetch", a.Tool}
 	if b.call.Global.Config != "" {
 		argv = append(argv, "--config", b.call.Global.Config)
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
+	"clawsh/lib/card"
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/durable"
@@ -78,7 +78,7 @@ func openExecutor(c *command.Call) (*executor, error) {
 		return nil, err
 	}
 	e := &executor{call: c, config: cfg, results: &result.Store{Dir: cfg.ResultsDir()}}
-	if slices.ContainsFunc(cfg.Channels.CLI.ToolsAllow, func(t string) bool { return t == "shell" || t == "http" || t == "memory_search" }) {
+	if cfg.OffersTool(card.Away | card.Program) {
 		if e.homes, err = tool.MakeHomes(); err != nil {
 			return nil, err
 		}

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"clawsh/lib/card"
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/record"
 	"clawsh/lib/terminal"
-	"clawsh/lib/tool"
 )
 
 // toolInfo describes a tool. Active tools are offered to the model.
@@ -45,14 +45,8 @@ func (i toolInfo) WriteText(w io.Writer) error {
 }
 
 // describe takes no more of the configuration than claw-loop compares before it uses a list that it has kept.
-func describe(limits config.Limits, channel config.CLI, t tool.Tool) toolInfo {
-	parameters := t.Parameters()
-	if w, ok := t.(interface {
-		ParametersWithin(config.Limits) record.Raw
-	}); ok {
-		parameters = w.ParametersWithin(limits)
-	}
-	return toolInfo{t.Name(), t.Description(), slices.Contains(channel.ToolsAllow, t.Name()), parameters}
+func describe(limits config.Limits, channel config.CLI, t card.Card) toolInfo {
+	return toolInfo{t.Name, t.Sentence, slices.Contains(channel.ToolsAllow, t.Name), t.Schema(limits.Seconds)}
 }
 
 func list() command.Command {
@@ -63,7 +57,7 @@ func list() command.Command {
 				return nil, err
 			}
 			l := toolList{Tools: []toolInfo{}}
-			for _, t := range tool.Builtin() {
+			for _, t := range card.All() {
 				l.Tools = append(l.Tools, describe(cfg.Limits, cfg.Channels.CLI, t))
 			}
 			return l, nil
@@ -78,7 +72,7 @@ func show() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			t, ok := tool.Lookup(c.Args[0])
+			t, ok := card.Find(c.Args[0])
 			if !ok {
 				return nil, envelope.Errorf(envelope.ExitError, "not_found", "there is no tool %q", terminal.Escape(c.Args[0])).
 					WithHint("see: claw-exec list")
@@ -88,13 +82,9 @@ func show() command.Command {
 }
 
 // tools are the values of an argument that names a tool.
-func tools(_ context.Context, c *command.Call) (list []command.Value) {
-	cfg, err := c.Config()
-	if err != nil {
-		return nil
-	}
-	for _, t := range tool.Builtin() {
-		list = append(list, command.Value{Name: t.Name(), Description: describe(cfg.Limits, cfg.Channels.CLI, t).Description})
+func tools(context.Context, *command.Call) (list []command.Value) {
+	for _, t := range card.All() {
+		list = append(list, command.Value{Name: t.Name, Description: t.Sentence})
 	}
 	return list
 }

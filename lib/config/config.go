@@ -8,8 +8,11 @@ package config
 import (
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+
+	"clawsh/lib/card"
 )
 
 // Config is the configuration in force. Paths are absolute.
@@ -133,6 +136,17 @@ type Limits struct {
 	ApprovalTimeoutS float64 `toml:"approval_timeout_s" want:"0.01..86400"`
 }
 
+// Seconds is the limit of a key that ends in _s; 0 if there is no such key.
+func (l Limits) Seconds(key string) float64 {
+	v := reflect.ValueOf(l)
+	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("toml") == key && v.Field(i).CanFloat() {
+			return v.Field(i).Float()
+		}
+	}
+	return 0
+}
+
 // file is the configuration as TOML has it.
 type file struct {
 	Workspace       string           `toml:"workspace" want:"fixed|here"`
@@ -162,16 +176,18 @@ const allowedCommands = "ls cat head tail wc grep egrep fgrep find sort uniq cut
 	"pwd echo printf true false test expr seq sleep date cal uname whoami id hostname uptime free nproc which xargs timeout nice env command " +
 	"mkdir touch cp mv tee git go tree"
 
-// toolNames are the built-in tools, in the order in which they are offered.
-var toolNames = []string{"time", "file_list", "file_read", "file_search", "file_edit", "file_write", "shell", "http", "memory_search", "ask_user"}
-
 // ToolsNotOffered are the built-in tools that the configuration does not let the model use.
 func (c *Config) ToolsNotOffered() []string {
-	return slices.DeleteFunc(slices.Clone(toolNames), func(t string) bool { return slices.Contains(c.Channels.CLI.ToolsAllow, t) })
+	return slices.DeleteFunc(card.Names(), func(t string) bool { return slices.Contains(c.Channels.CLI.ToolsAllow, t) })
 }
 
-// KnownTool tells whether there is a built-in tool of that name.
-func KnownTool(name string) bool { return slices.Contains(toolNames, name) }
+// OffersTool tells whether the model may use a tool that needs one of those.
+func (c *Config) OffersTool(any card.Needs) bool {
+	return slices.ContainsFunc(c.Channels.CLI.ToolsAllow, func(name string) bool {
+		t, ok := card.Find(name)
+		return ok && t.Needs.Has(any)
+	})
+}
 
 // defaults are the values of absent keys, paths not yet expanded. Allowed commands are those whose arguments the policy
 // understands: what they read and write is in the workspace, and none starts a program that is not on the list. Allowed domains are documentation and examples: places to read, not to send data to.
@@ -189,7 +205,7 @@ func defaults() file {
 			ToolTimeoutS: 30, ShellTimeoutS: 15, ShellTimeoutMaxS: 600, HTTPTimeoutS: 20, ApprovalTimeoutS: 300},
 		Usage:    Usage{Currency: "USD"},
 		Context:  Context{MaxTokens: 32_000, CompactAtTokens: 24_000, ProjectFile: "AGENTS.md"},
-		Channels: Channels{CLI: CLI{Enabled: true, ToolsAllow: slices.Clone(toolNames)}},
+		Channels: Channels{CLI: CLI{Enabled: true, ToolsAllow: card.Names()}},
 		Memory:   Memory{Backend: "sqlite", Path: "$CLAWSH_HOME/memory.sqlite"},
 		Receipts: Receipts{Enabled: true, Path: "$CLAWSH_HOME/" + ReceiptsName, RotateBytes: 64 << 20},
 		Providers: providers{Models: map[string]Provider{

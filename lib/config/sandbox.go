@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -62,31 +61,6 @@ func (v *validator) sandbox(s *Sandbox, mode string, c *Config) {
 	case s.Image == "" && mode == "container":
 		v.problem("security.sandbox", `"container" needs sandbox.image = "NAME@sha256:DIGEST"`)
 	}
-}
-
-// SandboxAsk is what a shell call may ask of the sandbox: it can only make it narrower.
-type SandboxAsk struct {
-	Layout        string `json:"layout"`
-	Deterministic bool   `json:"deterministic"`
-	MemoryBytes   *int64 `json:"memory_bytes"`
-	Processes     *int   `json:"processes"`
-	CPUSeconds    *int   `json:"cpu_s"`
-}
-
-// Check says what of it makes no sense.
-func (a *SandboxAsk) Check() error {
-	switch {
-	case a == nil:
-	case a.Layout != "" && a.Layout != "open" && a.Layout != "staged":
-		return errors.New("sandbox.layout: want open or staged")
-	case a.MemoryBytes != nil && *a.MemoryBytes < 16<<20:
-		return errors.New("sandbox.memory_bytes: want 16777216 or more: a program without this limit is not started")
-	case a.Processes != nil && *a.Processes < 4:
-		return errors.New("sandbox.processes: want 4 or more: a program without this limit is not started")
-	case a.CPUSeconds != nil && *a.CPUSeconds < 1:
-		return errors.New("sandbox.cpu_s: want 1 or more: a program without this limit is not started")
-	}
-	return nil
 }
 
 // Stages are the directories of a staged workspace.

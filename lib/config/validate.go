@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 
+	"clawsh/lib/card"
 	"clawsh/lib/place"
 	"clawsh/lib/spelling"
 )
@@ -75,8 +75,8 @@ func (v *validator) check(f *file, c *Config) {
 	v.usage(&c.Usage, c)
 	v.projectFile(c.Context.ProjectFile)
 	for _, t := range c.Channels.CLI.ToolsAllow {
-		if !slices.Contains(toolNames, t) {
-			v.problem("channels.cli.tools_allow", "%s: want names among %s", quote("", t), strings.Join(toolNames, ", "))
+		if _, known := card.Find(t); !known {
+			v.problem("channels.cli.tools_allow", "%s: want names among %s", quote("", t), strings.Join(card.Names(), ", "))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"clawsh/lib/card"
 	"clawsh/lib/spelling"
 )
 
@@ -20,12 +21,8 @@ const (
 	maxGrowth = 16 << 20
 )
 
-// Edit replaces Old, which must occur exactly once, or wherever it occurs with All.
-type Edit struct {
-	Old string  `json:"old"`
-	New *string `json:"new"` // nil is a mistake: deleting has to be said with ""
-	All bool    `json:"all,omitzero"`
-}
+// Edit is one edit, as a call has it.
+type Edit = card.Edit
 
 // spelled is an edit as it is looked for.
 type spelled struct{ old, new string }
@@ -44,7 +41,7 @@ func Apply(text string, edits []Edit) (string, int, error) {
 	}
 	now, places := text, 0
 	for i, e := range edits {
-		next, n, err := e.apply(now, len(text)+maxGrowth)
+		next, n, err := apply(e, now, len(text)+maxGrowth)
 		if err != nil {
 			if len(edits) > 1 {
 				err = fmt.Errorf("edit %d of %d: %w; none was made", i+1, len(edits), err)
@@ -60,7 +57,7 @@ func Apply(text string, edits []Edit) (string, int, error) {
 }
 
 // apply makes one edit. What would become longer than most bytes is not made at all.
-func (e Edit) apply(text string, most int) (string, int, error) {
+func apply(e Edit, text string, most int) (string, int, error) {
 	switch {
 	case e.Old == "":
 		return "", 0, errors.New("old is empty: give the text to replace; file_write creates a file or replaces it whole")
@@ -69,7 +66,7 @@ func (e Edit) apply(text string, most int) (string, int, error) {
 	case e.Old == *e.New:
 		return "", 0, errors.New("old and new are the same")
 	}
-	for _, v := range e.variants(text) {
+	for _, v := range variants(e, text) {
 		switch n := occurrences(text, v.old); {
 		case n == 0:
 		case e.All && len(v.new) > len(v.old) && strings.Count(text, v.old) > (most-len(text))/(len(v.new)-len(v.old)):
@@ -83,14 +80,14 @@ func (e Edit) apply(text string, most int) (string, int, error) {
 				strings.Join(linesOf(text, v.old), ", "))
 		}
 	}
-	if cut, ok := e.unended(text); ok {
+	if cut, ok := unended(e, text); ok {
 		return cut, 1, nil
 	}
 	return "", 0, notFound(text, e.Old)
 }
 
 // variants are the spellings of an edit in which it is looked for, by line endings, the likeliest first.
-func (e Edit) variants(text string) []spelled {
+func variants(e Edit, text string) []spelled {
 	returns := strings.Contains(e.Old, "\r\n")
 	exact := spelled{e.Old, *e.New}
 	dos, unix := spelled{toDOS(e.Old), toDOS(*e.New)}, spelled{toUnix(e.Old), toUnix(*e.New)}
@@ -110,11 +107,11 @@ func toUnix(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 func toDOS(s string) string  { return strings.ReplaceAll(toUnix(s), "\n", "\r\n") }
 
 // unended is the edit of a last line that has no newline, although Old has one.
-func (e Edit) unended(text string) (string, bool) {
+func unended(e Edit, text string) (string, bool) {
 	if strings.HasSuffix(text, "\n") {
 		return "", false
 	}
-	for _, v := range e.variants(text) {
+	for _, v := range variants(e, text) {
 		old, had := strings.CutSuffix(v.old, "\n")
 		old = strings.TrimSuffix(old, "\r")
 		if !had || old == "" || !strings.HasSuffix(text, old) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"clawsh/lib/card"
 	"clawsh/lib/config"
 	"clawsh/lib/record"
 	"clawsh/lib/terminal"
@@ -19,31 +20,8 @@ func (p *Policy) Always(c Call, v Verdict) (r config.Rule, words string, ok bool
 	if v.Outcome != Ask || strings.HasPrefix(v.Rule, "rule.") || len(v.Obeyed) > 0 {
 		return r, "", false
 	}
-	var when, other string
-	switch c.Tool {
-	case "shell":
-		var a shellArgs
-		if record.Decode(c.Args, &a) != nil || a.Command == nil || a.Sandbox != nil || a.Network != nil || !shown(*a.Command) {
-			return r, "", false
-		}
-		when = fmt.Sprintf(`(.args | del(.timeout_s)) == {command: %s}`, jqText(*a.Command))
-		other = `{"command":` + jqText(*a.Command+" x") + `}`
-		words = "exactly this command, with any timeout_s and whatever is then in the files that it reads or runs"
-	case "file_write", "file_edit":
-		var a struct {
-			Path *string `json:"path"`
-			Mode string  `json:"mode"`
-		}
-		if record.DecodeOpen(c.Args, &a) != nil || a.Path == nil || !shown(*a.Path) {
-			return r, "", false
-		}
-		when = fmt.Sprintf(`.args.path == %s`, jqText(*a.Path))
-		if c.Tool == "file_write" {
-			when += fmt.Sprintf(` and (.args.mode // "") == %s`, jqText(a.Mode))
-		}
-		other = `{"path":` + jqText(*a.Path+".x") + `}`
-		words = c.Tool + " of exactly this file, with any content"
-	default:
+	when, other, words, ok := narrowest(c)
+	if !ok {
 		return r, "", false
 	}
 	now, example, known := p.conditions()
@@ -60,6 +38,34 @@ func (p *Policy) Always(c Call, v Verdict) (r config.Rule, words string, ok bool
 		r.NotMatch = r.NotMatch[:1]
 	}
 	return r, fmt.Sprintf("%s, in the workspace %s, while that is the same directory, it is judged %s risk, and what confines it stays as it is", words, p.root, v.Risk), p.checked(r, c, v)
+}
+
+// narrowest is a condition that holds for a call and, of what could be asked about, for few others; and arguments for which it does not.
+func narrowest(c Call) (when, other, words string, ok bool) {
+	of, known := card.Find(c.Tool)
+	if !known {
+		return "", "", "", false
+	}
+	args, err := of.Decode(c.Args)
+	if err != nil {
+		return "", "", "", false
+	}
+	switch a := args.Value().(type) {
+	case card.ShellArgs:
+		if a.Sandbox != nil || a.Network != nil {
+			return "", "", "", false
+		}
+		when = fmt.Sprintf(`(.args | del(.timeout_s)) == {command: %s}`, jqText(a.Command))
+		return when, `{"command":` + jqText(a.Command+" x") + `}`,
+			"exactly this command, with any timeout_s and whatever is then in the files that it reads or runs", shown(a.Command)
+	case card.WriteArgs:
+		when = fmt.Sprintf(`.args.path == %s and (.args.mode // "") == %s`, jqText(a.Path), jqText(a.Mode))
+		return when, `{"path":` + jqText(a.Path+".x") + `}`, c.Tool + " of exactly this file, with any content", shown(a.Path)
+	case card.EditArgs:
+		return `.args.path == ` + jqText(a.Path), `{"path":` + jqText(a.Path+".x") + `}`,
+			c.Tool + " of exactly this file, with any content", shown(a.Path)
+	}
+	return "", "", "", false
 }
 
 // checked tells whether a rule that is about to be offered holds for the call that it is made for, and for its examples as they

@@ -1,71 +1,14 @@
 package policy
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 
-	"clawsh/lib/config"
-	"clawsh/lib/edit"
+	"clawsh/lib/card"
 	"clawsh/lib/record"
 	"clawsh/lib/result"
-)
-
-// Arguments of the tools, as package tool decodes them too.
-type (
-	pathArgs struct {
-		Path       *string `json:"path"`
-		Recursive  bool    `json:"recursive"`
-		MaxEntries int     `json:"max_entries"`
-	}
-	readArgs struct {
-		Path     *string `json:"path"`
-		FromLine int64   `json:"from_line"`
-		Lines    int64   `json:"lines"`
-		Offset   int64   `json:"offset"`
-		Limit    int64   `json:"limit"`
-	}
-	findArgs struct {
-		Pattern    *string `json:"pattern"`
-		Path       *string `json:"path"`
-		Glob       string  `json:"glob"`
-		IgnoreCase bool    `json:"ignore_case"`
-		Context    int     `json:"context"`
-		Limit      int     `json:"limit"`
-	}
-	editArgs struct {
-		Path  *string     `json:"path"`
-		Edits []edit.Edit `json:"edits"`
-	}
-	writeArgs struct {
-		Path    *string `json:"path"`
-		Content *string `json:"content"`
-		Mode    string  `json:"mode"`
-	}
-	shellArgs struct {
-		Command  *string            `json:"command"`
-		TimeoutS float64            `json:"timeout_s"`
-		Network  *[]string          `json:"network"`
-		Sandbox  *config.SandboxAsk `json:"sandbox"`
-	}
-	httpArgs struct {
-		URL    *string `json:"url"`
-		Method *string `json:"method"`
-	}
-	searchArgs struct {
-		Query          *string `json:"query"`
-		Limit          int     `json:"limit"`
-		Role           string  `json:"role"`
-		Tool           string  `json:"tool"`
-		Since          string  `json:"since"`
-		Until          string  `json:"until"`
-		ConversationID string  `json:"conversation_id"`
-	}
-	askArgs struct {
-		Question *string `json:"question"`
-	}
 )
 
 // Rules of calls that are no matter of policy: arguments that no tool takes, and names that no tool has. The model is told what
@@ -82,75 +25,72 @@ func invalid(err error) finding {
 	return blocked(ruleInvalid, "invalid arguments: %v", err)
 }
 
-func missing(name string) finding { return invalid(errors.New(name + " is missing")) }
-
-// check decodes the arguments strictly and has them judged.
-func check[T any](raw record.Raw, judge func(T) finding) finding {
-	var args T
-	if raw.Kind() != '{' {
-		return invalid(notObject(raw))
+// examine finds the risk of a call: that of its arguments, each by its role, and of a tool without any that has one, its usual.
+func (p *Policy) examine(ctx context.Context, of card.Card, raw record.Raw) finding {
+	args, err := of.Decode(raw)
+	if err != nil {
+		return invalid(err)
 	}
-	if err := record.Decode(raw, &args); err != nil {
-		return invalid(fmt.Errorf("%w; it takes %s", err, fields(reflect.TypeFor[T]())))
+	f, judged := finding{}, false
+	for a := range args.Judged() {
+		switch next, is := p.argument(ctx, a); {
+		case !is:
+		case !judged:
+			f, judged = next, true
+		default:
+			f = stricter(next, f)
+		}
 	}
-	f := judge(args)
-	if f.rule == ruleInvalid {
-		f.reason += "; it takes " + fields(reflect.TypeFor[T]())
+	switch {
+	case !judged:
+		f = usual(of)
+	case f.rule == ruleInvalid:
+		f.reason += "; it takes " + of.Takes()
+	}
+	if of.Origin != card.Builtin { // what a tool from elsewhere says about itself never lowers its risk
+		f = stricter(f, medium("tool.medium", "%s comes from %s", of.Name, of.Origin))
 	}
 	return f
 }
 
-// notObject says what arguments are that are no object. Those that were not JSON come as a text.
-func notObject(raw record.Raw) error {
-	var text string
-	if record.Decode(raw, &text) != nil {
-		return errors.New("want a JSON object")
+// usual is what is found about a call of which no argument has a role.
+func usual(of card.Card) finding {
+	switch of.Risk {
+	case record.RiskLow:
+		return low("tool.low", "%s", of.Does)
+	case record.RiskMedium:
+		return medium("tool.medium", "%s", of.Does)
 	}
-	var any record.Raw
-	if err := record.Decode(record.Raw(text), &any); err != nil {
-		return fmt.Errorf("they are not JSON: %s of %d; call again with a JSON object", strings.TrimPrefix(err.Error(), "invalid JSON: "), len(text))
+	return high("tool.high", "%s", of.Does)
+}
+
+// argument judges an argument by its role. Some roles say nothing where it is not given.
+func (p *Policy) argument(ctx context.Context, a card.Judged) (f finding, judged bool) {
+	switch {
+	case a.Role == card.Connect && !a.Given:
+		return f, false
+	case !a.Given:
+		a.Text = "."
 	}
-	if any.Kind() == '{' {
-		if err := record.CheckNumbers(any); err != nil {
-			return err
+	switch a.Role {
+	case card.ReadResult:
+		if f, is := resultOf(a.Text); is {
+			return f, true
 		}
-		return errors.New("they are a text that holds an object, or nested too deep; send the object itself")
+		return p.path(a.Text, reading), true
+	case card.Read:
+		return p.path(a.Text, reading), true
+	case card.Write:
+		return p.layout(a.Text, p.path(a.Text, writing)), true
+	case card.Address:
+		return p.http(a.Text), true
+	case card.Script:
+		return p.script(a.Text, effortFor(ctx)), true
+	case card.Connect:
+		return blocked("shell.network", "commands have no network: there is no proxy yet that could let one reach single hosts; "+
+			"to read a web page, call the http tool"), true
 	}
-	return errors.New("they are JSON, but not an object; call again with one")
-}
-
-// fields names the arguments of a tool, in order.
-func fields(t reflect.Type) string {
-	var names []string
-	for i := range t.NumField() {
-		names = append(names, t.Field(i).Tag.Get("json"))
-	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
-
-func (p *Policy) memorySearch(a searchArgs) finding {
-	if a.Query == nil {
-		return missing("query")
-	}
-	return low("tool.low", "searches the memory")
-}
-
-func (p *Policy) askUser(a askArgs) finding {
-	if a.Question == nil {
-		return missing("question")
-	}
-	return low("tool.low", "asks the user")
-}
-
-func (p *Policy) fileList(a pathArgs) finding {
-	path := "."
-	if a.Path != nil {
-		path = *a.Path
-	}
-	return p.path(path, reading)
+	return blocked("tool.not_allowed", "the role %q of an argument is not known to the policy", a.Role), true
 }
 
 // resultOf judges a path that names the result of an earlier call: claw-exec opens none but the conversation's own.
@@ -165,50 +105,8 @@ func resultOf(path string) (finding, bool) {
 	return low("path.result", "reads a result of this conversation"), true
 }
 
-func (p *Policy) fileRead(a readArgs) finding {
-	if a.Path == nil {
-		return missing("path")
-	}
-	if f, ok := resultOf(*a.Path); ok {
-		return f
-	}
-	return p.path(*a.Path, reading)
-}
-
-func (p *Policy) fileSearch(a findArgs) finding {
-	if a.Pattern == nil {
-		return missing("pattern")
-	}
-	path := "."
-	if a.Path != nil && *a.Path != "" {
-		path = *a.Path
-	}
-	if f, ok := resultOf(path); ok {
-		return f
-	}
-	return p.path(path, reading)
-}
-
-func (p *Policy) fileEdit(a editArgs) finding {
-	switch {
-	case a.Path == nil:
-		return missing("path")
-	case len(a.Edits) == 0:
-		return missing("edits")
-	case slices.ContainsFunc(a.Edits, func(e edit.Edit) bool { return e.New == nil }):
-		return missing("new")
-	}
-	return p.layout(*a.Path, p.path(*a.Path, writing))
-}
-
-func (p *Policy) fileWrite(a writeArgs) finding {
-	switch {
-	case a.Path == nil:
-		return missing("path")
-	case a.Content == nil:
-		return missing("content")
-	case a.Mode != "" && a.Mode != "overwrite" && a.Mode != "create" && a.Mode != "append":
-		return invalid(errors.New("mode: want overwrite, create or append"))
-	}
-	return p.layout(*a.Path, p.path(*a.Path, writing))
+// unknownTool is the verdict on a name that no tool has.
+func (p *Policy) unknownTool(name string) Verdict {
+	return Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: ruleUnknown,
+		Reason: fmt.Sprintf("there is no tool %+q; there are: %s", bounded(name), strings.Join(p.tools, ", "))}
 }

@@ -8,6 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"clawsh/lib/card"
 	"clawsh/lib/record"
 )
 
@@ -140,7 +141,7 @@ func BenchmarkDecide(b *testing.B) {
 	p := policyIn(b, "supervised", nil)
 	var calls []Call
 	for _, c := range []string{"ls -la", "cat a.txt", "grep -rn TODO .", "git status", "wc -l a.txt | sort -rn", "make test"} {
-		raw, _ := record.Encode(shellArgs{Command: &c})
+		raw, _ := record.Encode(card.ShellArgs{Command: c})
 		calls = append(calls, Call{Tool: "shell", Args: raw})
 	}
 	b.ResetTimer()

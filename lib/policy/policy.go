@@ -23,6 +23,7 @@ import (
 	"sync"
 	"syscall"
 
+	"clawsh/lib/card"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/place"
@@ -248,28 +249,18 @@ func (p *Policy) Decide(c Call) Verdict { return p.DecideFor(context.Background(
 func (p *Policy) DecideFor(ctx context.Context, c Call) Verdict { return p.own(c, p.builtin(ctx, c)) }
 
 func (p *Policy) builtin(ctx context.Context, c Call) Verdict {
-	if !config.KnownTool(c.Tool) {
-		return Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: ruleUnknown, Reason: fmt.Sprintf("there is no tool %+q; there are: %s", bounded(c.Tool), strings.Join(p.tools, ", "))}
+	of, known := card.Find(c.Tool)
+	if !known {
+		return p.unknownTool(c.Tool)
 	}
 	if !slices.Contains(p.tools, c.Tool) {
 		return Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "tool.not_allowed", Reason: fmt.Sprintf("the tool %+q is not permitted", bounded(c.Tool))}
 	}
-	f := p.examine(ctx, c)
+	f := p.examine(ctx, of, c.Args)
 	if f.rule == ruleInvalid {
-		f.risk = usualRisk(c.Tool)
+		f.risk = of.Risk
 	}
 	return p.apply(c.Tool, f)
-}
-
-// usualRisk is the risk of a tool whose arguments say nothing.
-func usualRisk(tool string) string {
-	switch tool {
-	case "shell":
-		return record.RiskHigh
-	case "file_write", "file_edit":
-		return record.RiskMedium
-	}
-	return record.RiskLow
 }
 
 // bounded cuts a text that a model has chosen for a message.
@@ -278,36 +269,6 @@ func bounded(s string) string {
 		return string(r[:80]) + "…"
 	}
 	return s
-}
-
-// examine finds the risk of a call.
-func (p *Policy) examine(ctx context.Context, c Call) finding {
-	if err := record.CheckNumbers(c.Args); err != nil {
-		return invalid(err)
-	}
-	switch c.Tool {
-	case "time":
-		return check(c.Args, func(struct{}) finding { return low("tool.low", "tells the time") })
-	case "memory_search":
-		return check(c.Args, p.memorySearch)
-	case "ask_user":
-		return check(c.Args, p.askUser)
-	case "file_list":
-		return check(c.Args, p.fileList)
-	case "file_read":
-		return check(c.Args, p.fileRead)
-	case "file_search":
-		return check(c.Args, p.fileSearch)
-	case "file_edit":
-		return check(c.Args, p.fileEdit)
-	case "file_write":
-		return check(c.Args, p.fileWrite)
-	case "http":
-		return check(c.Args, p.http)
-	case "shell":
-		return check(c.Args, func(a shellArgs) finding { return p.shell(ctx, a) })
-	}
-	return blocked("tool.not_allowed", "the tool %+q is not known to the policy", bounded(c.Tool))
 }
 
 // apply turns a finding into a verdict by the autonomy level.

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"context"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -33,17 +32,6 @@ func (c command) name() string {
 }
 
 func base(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
-
-// shell judges a script.
-func (p *Policy) shell(ctx context.Context, a shellArgs) finding {
-	if a.Command == nil {
-		return missing("command")
-	}
-	if a.Network != nil {
-		return blocked("shell.network", "commands have no network: there is no proxy yet that could let one reach single hosts; to read a web page, call the http tool")
-	}
-	return p.script(*a.Command, effortFor(ctx))
-}
 
 // script judges the text of a script.
 func (p *Policy) script(text string, e effort) finding {

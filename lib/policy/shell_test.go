@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"clawsh/lib/card"
 	"clawsh/lib/config"
 	"clawsh/lib/record"
 )
@@ -83,7 +84,7 @@ func TestHardScripts(t *testing.T) {
 		"splits": "env " + strings.Repeat("-S ", 20000), "eval": strings.Repeat("eval ", 3000), "arithmetic": "((" + strings.Repeat("~", 60000) + "1))", "find": "find " + strings.Repeat("-exec a ", 2000),
 		"printed": strings.Repeat("echo a|sh|", 2000) + "sh", "quoted": strings.Repeat(`"$(`, 240), "words": "ls " + strings.Repeat("ab/cd ", 3000),
 	} {
-		args, _ := record.Encode(shellArgs{Command: &text})
+		args, _ := record.Encode(card.ShellArgs{Command: text})
 		start := time.Now()
 		p.Decide(Call{Tool: "shell", Args: args})
 		if took := time.Since(start); took > 10*time.Second {
@@ -126,7 +127,7 @@ func FuzzDecide(f *testing.F) {
 	full := policyIn(f, "full", nil)
 	supervised := policyIn(f, "supervised", nil)
 	decide := func(p *Policy, s string) Verdict {
-		args, _ := record.Encode(shellArgs{Command: &s})
+		args, _ := record.Encode(card.ShellArgs{Command: s})
 		return p.Decide(Call{Tool: "shell", Args: args})
 	}
 	strict := func(v Verdict) int { return finding{risk: v.Risk, blocked: v.Outcome == Deny}.rank() }

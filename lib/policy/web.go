@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"errors"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -19,21 +18,15 @@ var hostName = sync.OnceValue(func() *regexp.Regexp {
 // numberLike finds hosts that resolvers read as addresses in odd spellings: 2130706433, 0x7f.1, 127.1.
 var numberLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*$`) })
 
-// http judges a request: GET only, to an allowed domain, by name, on the usual ports.
-func (p *Policy) http(a httpArgs) finding {
-	switch {
-	case a.URL == nil:
-		return missing("url")
-	case a.Method != nil && *a.Method != "GET":
-		return invalid(errors.New("method: only GET is supported"))
-	}
-	host, f := hostOf(*a.URL)
+// http judges a request: to an allowed domain, by name, on the usual ports.
+func (p *Policy) http(address string) finding {
+	host, f := hostOf(address)
 	if f.blocked {
 		return f
 	}
 	for _, d := range p.domains {
 		if suffix, wild := strings.CutPrefix(d, "*."); host == d || wild && strings.HasSuffix(host, "."+suffix) {
-			return p.tells(*a.URL, host, d, strings.TrimSuffix(strings.TrimSuffix(host, suffix), "."))
+			return p.tells(address, host, d, strings.TrimSuffix(strings.TrimSuffix(host, suffix), "."))
 		}
 	}
 	return blocked("http.domain", "%s is not among the allowed domains", host)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"clawsh/lib/record"
+	"clawsh/lib/card"
 	"clawsh/lib/terminal"
 )
 
@@ -14,28 +14,8 @@ const (
 	maxAnswerBytes   = 4096
 )
 
-// askTool asks the person at the terminal.
-type askTool struct{}
-
-// Name implements Tool.
-func (askTool) Name() string { return "ask_user" }
-
-// Description implements Tool.
-func (askTool) Description() string { return "Ask the user one question; returns the answer." }
-
-// Parameters implements Tool.
-func (askTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"question":{"type":"string"}},"required":["question"],"additionalProperties":false}`)
-}
-
-// Invoke implements Tool.
-func (askTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
-	var a struct {
-		Question string `json:"question"`
-	}
-	if err := decode(args, &a); err != nil {
-		return failf("%v", err)
-	}
+// askUser asks the person at the terminal.
+func askUser(ctx context.Context, a card.AskArgs, env *Env) Result {
 	if strings.TrimSpace(a.Question) == "" {
 		return failf("ask the user: the question is empty")
 	}

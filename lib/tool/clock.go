@@ -5,29 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"clawsh/lib/record"
+	"clawsh/lib/card"
 )
 
-// timeTool tells the time. It takes no arguments.
-type timeTool struct{}
-
-// Name implements Tool.
-func (timeTool) Name() string { return "time" }
-
-// Description implements Tool.
-func (timeTool) Description() string { return "Current local time, UTC time and time zone." }
-
-// Parameters implements Tool.
-func (timeTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{},"additionalProperties":false}`)
-}
-
-// Invoke implements Tool.
-func (timeTool) Invoke(_ context.Context, args record.Raw, env *Env) Result {
-	var none struct{}
-	if err := decode(args, &none); err != nil {
-		return failf("%v", err)
-	}
+// tellTime tells the time.
+func tellTime(_ context.Context, _ card.TimeArgs, env *Env) Result {
 	now := time.Now()
 	zone, offset := now.Zone()
 	r := Result{Success: true}

@@ -9,44 +9,17 @@ import (
 	"io/fs"
 	"os"
 
+	"clawsh/lib/card"
 	"clawsh/lib/edit"
-	"clawsh/lib/record"
 	"clawsh/lib/spelling"
 )
 
 // maxDiffBytes bounds the diff in the result of an edit.
 const maxDiffBytes = 8 << 10
 
-// editTool replaces exact texts in a text file, all or nothing. As with file_write every reader sees the old or the new file,
+// editFile replaces exact texts in a text file, all or nothing. As with file_write every reader sees the old or the new file,
 // whole. Mode, line endings, a byte-order mark and a missing last newline stay as they are.
-type editTool struct{}
-
-// Name implements Tool.
-func (editTool) Name() string { return "file_edit" }
-
-// Description implements Tool.
-func (editTool) Description() string {
-	return "Replace exact text in a file, edits in order, all or none; returns a diff. old must be unique unless all."
-}
-
-// Parameters implements Tool.
-func (editTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":` +
-		`{"old":{"type":"string"},"new":{"type":"string"},"all":{"type":"boolean"}},"required":["old","new"]}}},` +
-		`"required":["path","edits"],"additionalProperties":false}`)
-}
-
-type editArgs struct {
-	Path  string      `json:"path"`
-	Edits []edit.Edit `json:"edits"`
-}
-
-// Invoke implements Tool.
-func (editTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
-	var a editArgs
-	if err := decode(args, &a); err != nil {
-		return failf("%v", err)
-	}
+func editFile(ctx context.Context, a card.EditArgs, env *Env) Result {
 	w, err := openFiles(env)
 	if err != nil {
 		return failf("%v", err)

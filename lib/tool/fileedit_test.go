@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"clawsh/lib/card"
 	"clawsh/lib/edit"
 )
 
-func editCall(path, old, new string) editArgs {
-	return editArgs{Path: path, Edits: []edit.Edit{{Old: old, New: &new}}}
+func editCall(path, old, new string) card.EditArgs {
+	return card.EditArgs{Path: path, Edits: []edit.Edit{{Old: old, New: &new}}}
 }
 
 func TestFileEdit(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"clawsh/lib/card"
 	"clawsh/lib/edit"
 	"clawsh/lib/secret"
 	"clawsh/lib/spelling"
@@ -104,7 +105,7 @@ func (l *lineReader) text() string {
 }
 
 // readLines reads numbered lines, as many as were asked for and fit, and says how many the file has and how to read on.
-func readLines(ctx context.Context, f io.Reader, a readArgs, size int64, maxOutput int) (string, error) {
+func readLines(ctx context.Context, f io.Reader, a card.ReadArgs, size int64, maxOutput int) (string, error) {
 	from, most := int64(1), int64(1<<53)
 	if a.FromLine != nil {
 		from = *a.FromLine

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"clawsh/lib/card"
+
 	"clawsh/lib/secret"
 )
 
@@ -88,7 +90,7 @@ func FuzzReadLines(f *testing.F) {
 		if from < 1 || lines < 1 || limit < 200 || limit > 1<<20 {
 			return
 		}
-		out, err := readLines(t.Context(), strings.NewReader(text), readArgs{FromLine: &from, Lines: &lines}, int64(len(text)), limit)
+		out, err := readLines(t.Context(), strings.NewReader(text), card.ReadArgs{FromLine: &from, Lines: &lines}, int64(len(text)), limit)
 		if err != nil {
 			return
 		}

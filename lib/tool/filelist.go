@@ -11,62 +11,35 @@ import (
 	"strconv"
 	"strings"
 
-	"clawsh/lib/record"
+	"clawsh/lib/card"
 	"clawsh/lib/terminal"
 )
 
 const (
 	defaultEntries = 200
-	maxEntries     = 1000
 	// maxScanned bounds how many names are looked at to count them.
 	maxScanned = 100_000
 	maxDepth   = 64
 )
 
-// listTool lists a directory of the workspace.
-type listTool struct{}
-
-// Name implements Tool.
-func (listTool) Name() string { return "file_list" }
-
-// Description implements Tool.
-func (listTool) Description() string {
-	return "List a directory: bytes and name; directories end in /."
-}
-
-// Parameters implements Tool.
-func (listTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"path":{"type":"string","description":"default: ."},"recursive":{"type":"boolean"},` +
-		`"max_entries":{"type":"integer","description":"default 200, at most 1000"}},"additionalProperties":false}`)
-}
-
-// Invoke implements Tool.
-func (listTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
-	var a struct {
-		Path       string `json:"path"`
-		Recursive  bool   `json:"recursive"`
-		MaxEntries *int   `json:"max_entries"`
-	}
-	if err := decode(args, &a); err != nil {
-		return failf("%v", err)
-	}
+// listFiles lists a directory of the workspace.
+func listFiles(ctx context.Context, a card.ListArgs, env *Env) Result {
 	l := listing{ctx: ctx, recursive: a.Recursive, most: defaultEntries}
 	if a.MaxEntries != nil {
-		if l.most = *a.MaxEntries; l.most < 1 || l.most > maxEntries {
-			return failf("invalid arguments: want max_entries from 1 to %d", maxEntries)
-		}
+		l.most = *a.MaxEntries
 	}
-	if a.Path == "" {
-		a.Path = "."
+	path := "."
+	if a.Path != nil && *a.Path != "" {
+		path = *a.Path
 	}
-	w, rel, err := openFor(env, a.Path)
+	w, rel, err := openFor(env, path)
 	if err == nil {
 		defer w.close()
 		l.w = w
 		err = l.path(rel)
 	}
 	if err != nil {
-		return failed(err, "list %q: %v", a.Path)
+		return failed(err, "list %q: %v", path)
 	}
 	r := Result{Success: true}
 	r.setText(l.text(), env)

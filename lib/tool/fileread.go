@@ -10,64 +10,18 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"clawsh/lib/card"
 	"clawsh/lib/config"
-	"clawsh/lib/record"
 	"clawsh/lib/result"
 	"clawsh/lib/spelling"
 )
 
-// readTool reads a text file of the workspace, whole or in part.
-type readTool struct{}
-
-// Name implements Tool.
-func (readTool) Name() string { return "file_read" }
-
-// Description implements Tool.
-func (readTool) Description() string {
-	return "Read a text file. from_line and lines (numbered output) for parts of big ones."
-}
-
-// Parameters implements Tool.
-func (readTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"path":{"type":"string"},"from_line":{"type":"integer","minimum":1},` +
-		`"lines":{"type":"integer","minimum":1}},"required":["path"],"additionalProperties":false}`)
-}
-
-// readArgs are lines, or bytes: those are not offered any more, and still taken.
-type readArgs struct {
-	Path     string `json:"path"`
-	FromLine *int64 `json:"from_line"`
-	Lines    *int64 `json:"lines"`
-	Offset   *int64 `json:"offset"`
-	Limit    *int64 `json:"limit"`
-}
-
-func (a readArgs) byLines() bool { return a.FromLine != nil || a.Lines != nil }
-func (a readArgs) byBytes() bool { return a.Offset != nil || a.Limit != nil }
-
-// check refuses numbers that mean nothing.
-func (a readArgs) check() error {
-	switch {
-	case a.Offset != nil && *a.Offset < 0 || a.Limit != nil && *a.Limit < 1:
-		return errors.New("invalid arguments: want offset of 0 or more and limit of 1 or more")
-	case a.FromLine != nil && *a.FromLine < 1 || a.Lines != nil && *a.Lines < 1:
-		return errors.New("invalid arguments: want from_line and lines of 1 or more")
-	case a.byLines() && a.byBytes():
-		return errors.New("invalid arguments: want from_line and lines, or offset and limit, not both")
+// readText reads a text file of the workspace, whole or in part.
+func readText(ctx context.Context, a card.ReadArgs, env *Env) Result {
+	if a.ByLines() && a.ByBytes() {
+		return failf("invalid arguments: want from_line and lines, or offset and limit, not both")
 	}
-	return nil
-}
-
-// Invoke implements Tool.
-func (readTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
-	var a readArgs
-	if err := decode(args, &a); err != nil {
-		return failf("%v", err)
-	}
-	if err := a.check(); err != nil {
-		return failf("%v", err)
-	}
-	if !a.byBytes() && !a.byLines() {
+	if !a.ByBytes() && !a.ByLines() {
 		here := *env
 		here.Result, env = a.Path, &here // what does not fit is read from the file itself
 	}
@@ -84,7 +38,7 @@ func (readTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 
 // readPath reads a file, or the result of an earlier call. It returns the text that was asked for, the size of the file, and how
 // many secrets are withheld already.
-func readPath(ctx context.Context, a readArgs, env *Env) (string, int64, int, error) {
+func readPath(ctx context.Context, a card.ReadArgs, env *Env) (string, int64, int, error) {
 	if id, ok := strings.CutPrefix(a.Path, result.Prefix); ok {
 		f, err := env.Results.Open(env.ConversationID, id)
 		if err != nil {
@@ -105,14 +59,14 @@ func readPath(ctx context.Context, a readArgs, env *Env) (string, int64, int, er
 }
 
 // readFile reads an open file, and closes it.
-func readFile(ctx context.Context, f *os.File, a readArgs, env *Env) (string, int64, int, error) {
+func readFile(ctx context.Context, f *os.File, a card.ReadArgs, env *Env) (string, int64, int, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return "", 0, 0, why(err)
 	}
 	size := info.Size()
-	if a.byLines() {
+	if a.ByLines() {
 		clean := newCleanReader(f, env.Secrets)
 		text, err := readLines(ctx, clean, a, size, env.Config.Limits.MaxOutputBytes)
 		return text, size, min(clean.clean.Counts().Total(), strings.Count(text, noteHead)), err
@@ -125,9 +79,9 @@ func readFile(ctx context.Context, f *os.File, a readArgs, env *Env) (string, in
 const noteHead = "[withheld: "
 
 // readBytes reads a file whole, or a part that was given in bytes.
-func readBytes(f io.ReaderAt, a readArgs, size int64, limits config.Limits) (string, error) {
+func readBytes(f io.ReaderAt, a card.ReadArgs, size int64, limits config.Limits) (string, error) {
 	maxFile := int64(limits.MaxFileBytes)
-	if !a.byBytes() {
+	if !a.ByBytes() {
 		return readWhole(io.NewSectionReader(f, 0, maxFile+1), size, maxFile)
 	}
 	from, n := int64(0), int64(max(limits.MaxOutputBytes-128, 1))

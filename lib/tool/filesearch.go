@@ -8,14 +8,13 @@ import (
 	"regexp/syntax"
 	"strings"
 
-	"clawsh/lib/record"
+	"clawsh/lib/card"
 )
 
 // Bounds of a search.
 const (
 	defaultMatches  = 100
-	maxMatches      = 1000
-	maxContext      = 10
+	maxMatches      = 1000 // as the card has it
 	maxPatternBytes = 1000
 	maxPatternSteps = 3000      // of the compiled pattern: each byte of a line may take as many
 	maxSearched     = 50_000    // files
@@ -24,40 +23,8 @@ const (
 	maxMatchBytes   = 300       // of a line that is shown
 )
 
-// searchTool finds lines in the text files of the workspace.
-type searchTool struct{}
-
-// Name implements Tool.
-func (searchTool) Name() string { return "file_search" }
-
-// Description implements Tool.
-func (searchTool) Description() string {
-	return "Search file contents with an RE2 regex; honours .gitignore, skips binaries. Prints path:line: text."
-}
-
-// Parameters implements Tool.
-func (searchTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string","description":"default: ."},` +
-		`"glob":{"type":"string","description":"such as *.go or src/**/*.{c,h}"},"ignore_case":{"type":"boolean"},` +
-		`"context":{"type":"integer","minimum":0,"maximum":10},"limit":{"type":"integer","description":"default 100, at most 1000"}},` +
-		`"required":["pattern"],"additionalProperties":false}`)
-}
-
-type findArgs struct {
-	Pattern    string `json:"pattern"`
-	Path       string `json:"path"`
-	Glob       string `json:"glob"`
-	IgnoreCase bool   `json:"ignore_case"`
-	Context    int    `json:"context"`
-	Limit      *int   `json:"limit"`
-}
-
-// Invoke implements Tool.
-func (searchTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
-	var a findArgs
-	if err := decode(args, &a); err != nil {
-		return failf("%v", err)
-	}
+// searchFiles finds lines in the text files of the workspace.
+func searchFiles(ctx context.Context, a card.SearchArgs, env *Env) Result {
 	s, err := newSearch(ctx, a, env)
 	if err != nil {
 		return failf("%v", err)
@@ -75,7 +42,7 @@ func (searchTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result 
 	return r
 }
 
-func newSearch(ctx context.Context, a findArgs, env *Env) (*search, error) {
+func newSearch(ctx context.Context, a card.SearchArgs, env *Env) (*search, error) {
 	s := &search{ctx: ctx, env: env, most: defaultMatches, around: a.Context}
 	if a.Limit != nil {
 		s.most = *a.Limit
@@ -85,10 +52,6 @@ func newSearch(ctx context.Context, a findArgs, env *Env) (*search, error) {
 		return nil, errors.New("invalid arguments: the pattern is empty")
 	case len(a.Pattern) > maxPatternBytes:
 		return nil, fmt.Errorf("invalid arguments: the pattern has more than %d bytes", maxPatternBytes)
-	case s.most < 1 || s.most > maxMatches:
-		return nil, fmt.Errorf("invalid arguments: want limit from 1 to %d", maxMatches)
-	case a.Context < 0 || a.Context > maxContext:
-		return nil, fmt.Errorf("invalid arguments: want context from 0 to %d", maxContext)
 	}
 	expr := a.Pattern
 	if a.IgnoreCase {

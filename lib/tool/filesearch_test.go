@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"clawsh/lib/card"
 	"time"
 )
 
@@ -48,7 +50,7 @@ func TestFileSearchRefuses(t *testing.T) {
 	put(t, env, "forbidden/x", "secret")
 	env.Config.Security.ForbiddenPaths = []string{filepath.Join(env.Config.WorkspaceDir, "forbidden")}
 	for _, path := range []string{outside, "..", "../outside.txt", "out", "out2", "up", "rootlink/etc", "~", "forbidden", "forbidden/x", "loop", "dangling", "absent", "fifo", "sock"} {
-		r := call(t, env, "file_search", findArgs{Pattern: ".", Path: path})
+		r := call(t, env, "file_search", card.SearchArgs{Pattern: ".", Path: path})
 		if path == "up" { // the workspace's own parent
 			path = "up/"
 		}
@@ -179,7 +181,7 @@ func FuzzSearchStaysInside(f *testing.F) {
 	}
 	tool, _ := Lookup("file_search")
 	f.Fuzz(func(t *testing.T, path, glob string) {
-		args, err := recordEncode(findArgs{Pattern: "t[r]easure|gold|root:", Path: path, Glob: glob})
+		args, err := recordEncode(card.SearchArgs{Pattern: "t[r]easure|gold|root:", Path: path, Glob: glob})
 		if err != nil {
 			return
 		}

@@ -10,47 +10,17 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"clawsh/lib/record"
+	"clawsh/lib/card"
 	"clawsh/lib/spelling"
 )
 
-// writeTool writes a text file of the workspace. What is overwritten or created is either the old or the new file, whole, for
+// writeFile writes a text file of the workspace. What is overwritten or created is either the old or the new file, whole, for
 // every reader and after every crash. What is appended is one write at the end of the file, so that other programs can
 // append to it too; a crash may leave a part of it.
-type writeTool struct{}
-
-// Name implements Tool.
-func (writeTool) Name() string { return "file_write" }
-
-// Description implements Tool.
-func (writeTool) Description() string {
-	return "Write a whole text file, directories made as needed. To change part of one use file_edit."
-}
-
-// Parameters implements Tool.
-func (writeTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},` +
-		`"mode":{"type":"string","enum":["overwrite","create","append"]}},"required":["path","content"],"additionalProperties":false}`)
-}
-
-type writeArgs struct {
-	Path    string  `json:"path"`
-	Content *string `json:"content"`
-	Mode    string  `json:"mode"`
-}
-
-// Invoke implements Tool.
-func (writeTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
-	a := writeArgs{}
-	if err := decode(args, &a); err != nil {
-		return failf("%v", err)
-	}
+func writeFile(ctx context.Context, a card.WriteArgs, env *Env) Result {
 	most := env.Config.Limits.MaxFileBytes
-	if a.Content == nil {
-		return failf("invalid arguments: content is missing")
-	}
-	if len(*a.Content) > most {
-		return failf("write %q: the content has %d bytes, the limit is %d: write it in parts with mode append", a.Path, len(*a.Content), most)
+	if len(a.Content) > most {
+		return failf("write %q: the content has %d bytes, the limit is %d: write it in parts with mode append", a.Path, len(a.Content), most)
 	}
 	w, err := openFiles(env)
 	if err != nil {
@@ -65,11 +35,11 @@ func (writeTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 		return failed(err, "write %q: %v", a.Path)
 	}
 	r := Result{Success: true}
-	r.setText(fmt.Sprintf("wrote %s to %s", spelling.Count(len(*a.Content), "byte"), quoteName(w.name(rel))), env)
+	r.setText(fmt.Sprintf("wrote %s to %s", spelling.Count(len(a.Content), "byte"), quoteName(w.name(rel))), env)
 	return r
 }
 
-func (w *workspace) write(ctx context.Context, rel string, a writeArgs) error {
+func (w *workspace) write(ctx context.Context, rel string, a card.WriteArgs) error {
 	old, err := w.writable(ctx, rel)
 	if err != nil {
 		return err
@@ -80,10 +50,8 @@ func (w *workspace) write(ctx context.Context, rel string, a writeArgs) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	data := []byte(*a.Content)
+	data := []byte(a.Content)
 	switch a.Mode {
-	case "", "overwrite":
-		return w.replace(rel, data, old, w.root.Rename)
 	case "create":
 		if old != nil {
 			return errors.New("it exists already")
@@ -92,7 +60,7 @@ func (w *workspace) write(ctx context.Context, rel string, a writeArgs) error {
 	case "append":
 		return w.append(ctx, rel, data)
 	}
-	return fmt.Errorf("unknown mode %q: want overwrite, create or append", a.Mode)
+	return w.replace(rel, data, old, w.root.Rename)
 }
 
 // replace writes a temporary file beside the target and puts it in its place. A crash leaves the temporary file at most.

@@ -6,42 +6,15 @@ import (
 	"net/http"
 	"time"
 
-	"clawsh/lib/record"
+	"clawsh/lib/card"
 	"clawsh/lib/spelling"
 )
 
-// httpTool gets a page from an allowed domain.
-type httpTool struct {
-	// testOnlyAllowLoopback lets tests reach a server of their own, at any port. Nothing outside the tests can set it.
-	testOnlyAllowLoopback bool
-}
-
-// Name implements Tool.
-func (httpTool) Name() string { return "http" }
-
-// Description implements Tool.
-func (httpTool) Description() string { return "HTTP GET of a text page from an allowed domain." }
-
-// Parameters implements Tool.
-func (httpTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"url":{"type":"string"}},"required":["url"],` +
-		`"additionalProperties":false}`)
-}
-
-// Invoke implements Tool.
-func (t httpTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
-	var a struct {
-		URL    string `json:"url"`
-		Method string `json:"method"`
-	}
-	if err := decode(args, &a); err != nil {
-		return failf("%v", err)
-	}
-	if a.Method != "" && a.Method != http.MethodGet {
-		return failf("get %q: the method %q is not supported, want GET", a.URL, a.Method)
-	}
-	page, err := fetch(ctx, fetchSpec{URL: a.URL, Domains: env.Config.Security.AllowedDomains, MaxBytes: int64(env.Config.Limits.MaxResponseBytes),
-		Timeout: seconds(env.Config.Limits.HTTPTimeoutS), loopback: t.testOnlyAllowLoopback})
+// getPage gets a page from an allowed domain.
+func getPage(ctx context.Context, a card.HTTPArgs, env *Env) Result {
+	page, err := fetch(ctx, fetchSpec{URL: a.URL, Domains: env.Config.Security.AllowedDomains,
+		MaxBytes: int64(env.Config.Limits.MaxResponseBytes), Timeout: seconds(env.Config.Limits.HTTPTimeoutS),
+		loopback: env.testOnlyAllowLoopback})
 	if err != nil {
 		return failed(err, "get %q: %v", a.URL)
 	}

@@ -103,11 +103,11 @@ func get(t *testing.T, env *Env, handler http.Handler, path string) Result {
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	env.Config.Security.AllowedDomains = []string{"localhost"}
+	env.Config.Security.AllowedDomains, env.testOnlyAllowLoopback = []string{"localhost"}, true
 	raw, _ := recordEncode(struct {
 		URL string `json:"url"`
 	}{"http://LOCALHOST.:" + port + path})
-	return Run(t.Context(), httpTool{testOnlyAllowLoopback: true}, raw, env)
+	return Run(t.Context(), bind(getPage), raw, env)
 }
 
 // bomb is small, and large when it is unpacked.

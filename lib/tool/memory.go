@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"clawsh/lib/card"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/process"
@@ -14,95 +15,56 @@ import (
 
 const (
 	defaultHits     = 5
-	maxHits         = 20
 	maxQueryBytes   = 1000
 	maxFilterBytes  = 200
 	maxSnippetRunes = 300
 )
 
-// memoryTool searches past conversations. It reads nothing itself: it runs claw-mem.
-type memoryTool struct{}
-
-// Name implements Tool.
-func (memoryTool) Name() string { return "memory_search" }
-
-// Description implements Tool.
-func (memoryTool) Description() string {
-	return `Search past conversations: words "a phrase" prefix* -without a OR b`
-}
-
-// Parameters implements Tool.
-func (memoryTool) Parameters() record.Raw {
-	return record.Raw(`{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer","minimum":1,"maximum":20},` +
-		`"role":{"type":"string","enum":["user","assistant","tool"]},"tool":{"type":"string"},"conversation_id":{"type":"string"},` +
-		`"since":{"type":"string","description":"date or age: 7d"},"until":{"type":"string"}},` +
-		`"required":["query"],"additionalProperties":false}`)
-}
-
-// searchArgs are the arguments of a call.
-type searchArgs struct {
-	Query          string `json:"query"`
-	Limit          *int   `json:"limit"`
-	Role           string `json:"role"`
-	Tool           string `json:"tool"`
-	Since          string `json:"since"`
-	Until          string `json:"until"`
-	ConversationID string `json:"conversation_id"`
-}
-
-// check fills in what is missing and says what claw-mem cannot be asked.
-func (a *searchArgs) check() error {
+// searchMemory searches past conversations. It reads nothing itself: it runs claw-mem.
+func searchMemory(ctx context.Context, a card.MemoryArgs, env *Env) Result {
+	if err := checkQuery(a); err != nil {
+		return failf("search memory: %v", err)
+	}
 	most := defaultHits
 	if a.Limit != nil {
 		most = *a.Limit
 	}
-	a.Limit = &most
-	if most < 1 || most > maxHits {
-		return fmt.Errorf("invalid arguments: want limit from 1 to %d", maxHits)
+	hits, err := askMemory(ctx, a, most, env)
+	if err != nil {
+		return failf("search memory: %v", err)
 	}
+	r := Result{Success: true}
+	r.setFound(hitsText(hits, most), env)
+	return r
+}
+
+// checkQuery says what claw-mem cannot be asked.
+func checkQuery(a card.MemoryArgs) error {
 	if strings.TrimSpace(a.Query) == "" || len(a.Query) > maxQueryBytes || strings.ContainsRune(a.Query, 0) {
-		return fmt.Errorf("search memory: want a query of 1 to %d bytes without NUL", maxQueryBytes)
+		return fmt.Errorf("want a query of 1 to %d bytes without NUL", maxQueryBytes)
 	}
-	for _, f := range a.filters() {
+	for _, f := range filters(a) {
 		if len(f[1]) > maxFilterBytes || strings.ContainsRune(f[1], 0) {
-			return fmt.Errorf("search memory: want a %s of at most %d bytes without NUL", f[0], maxFilterBytes)
+			return fmt.Errorf("want a %s of at most %d bytes without NUL", f[0], maxFilterBytes)
 		}
 	}
 	return nil
 }
 
 // filters are the names of claw-mem's flags with their values.
-func (a *searchArgs) filters() [][2]string {
+func filters(a card.MemoryArgs) [][2]string {
 	return [][2]string{{"role", a.Role}, {"tool", a.Tool}, {"since", a.Since}, {"until", a.Until}, {"conversation", a.ConversationID}}
 }
 
-// argv is the command line of claw-mem. A value is one word with its flag, so that none can be taken for a flag of its own.
-func (a *searchArgs) argv(path string) []string {
-	argv := []string{path, "search", "--output-format", "json", fmt.Sprintf("--limit=%d", *a.Limit)}
-	for _, f := range a.filters() {
+// memoryArgv is the command line of claw-mem. A value is one word with its flag, so that none can be taken for a flag of its own.
+func memoryArgv(path string, a card.MemoryArgs, most int) []string {
+	argv := []string{path, "search", "--output-format", "json", fmt.Sprintf("--limit=%d", most)}
+	for _, f := range filters(a) {
 		if f[1] != "" {
 			argv = append(argv, "--"+f[0]+"="+f[1])
 		}
 	}
 	return append(argv, "--", a.Query)
-}
-
-// Invoke implements Tool.
-func (memoryTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
-	var a searchArgs
-	if err := decode(args, &a); err != nil {
-		return failf("%v", err)
-	}
-	if err := a.check(); err != nil {
-		return failf("%v", err)
-	}
-	hits, err := searchMemory(ctx, &a, env)
-	if err != nil {
-		return failf("search memory: %v", err)
-	}
-	r := Result{Success: true}
-	r.setFound(hitsText(hits, *a.Limit), env)
-	return r
 }
 
 type memoryHit struct {
@@ -112,14 +74,14 @@ type memoryHit struct {
 	Snippet        string `json:"snippet"`
 }
 
-func searchMemory(ctx context.Context, a *searchArgs, env *Env) ([]memoryHit, error) {
+func askMemory(ctx context.Context, a card.MemoryArgs, most int, env *Env) ([]memoryHit, error) {
 	path, err := process.Find("claw-mem")
 	if err != nil {
 		return nil, err
 	}
 	out := &limitedBuffer{limit: 4 << 20}
 	code, err := process.RunTree(ctx, process.TreeSpec{
-		Argv: a.argv(path), Dir: "/", Env: process.Environment(env.SelfEnv, config.PathEnv(env.Config, nil)...), Stdout: out})
+		Argv: memoryArgv(path, a, most), Dir: "/", Env: process.Environment(env.SelfEnv, config.PathEnv(env.Config, nil)...), Stdout: out})
 	if err != nil {
 		return nil, err
 	}

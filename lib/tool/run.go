@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"clawsh/lib/card"
 	"clawsh/lib/record"
 )
 
@@ -42,11 +43,8 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // reported as a failure.
 func Run(ctx context.Context, t Tool, args record.Raw, env *Env) Result {
 	start := time.Now()
-	most := time.Duration(0)
-	if t.Name() == "shell" {
-		most = seconds(env.Config.Limits.ShellTimeoutMaxS)
-	}
-	ctx, cancel := withTimeout(ctx, timeout(t, args, env), most)
+	most := seconds(env.Config.Limits.Seconds(t.TimeoutMost))
+	ctx, cancel := withTimeout(ctx, timeout(t, args, most, env), most)
 	defer cancel()
 	done := make(chan Result, 1)
 	go func() { done <- invoke(ctx, t, args, env) }()
@@ -83,35 +81,31 @@ func invoke(ctx context.Context, t Tool, args record.Raw, env *Env) (r Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			if env.Log != nil {
-				env.Log.Error("tool panicked", "tool", t.Name(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				env.Log.Error("tool panicked", "tool", t.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
-			r = failf("internal error in %s: %v", t.Name(), p)
+			r = failf("internal error in %s: %v", t.Name, p)
 		}
 	}()
-	if env.Away != nil {
-		if r, away := env.Away(ctx, t.Name(), args, env); away {
-			total := r.Meta.TotalBytes
-			if len(r.Output) > env.Config.Limits.MaxOutputBytes {
-				r.setText(r.Output, env) // it was left whole, to be kept
-				r.Meta.TotalBytes = total
-			}
-			return r
-		}
+	if env.Away == nil || !t.Needs.Has(card.Away) {
+		return t.invoke(ctx, args, env)
 	}
-	return t.Invoke(ctx, args, env)
+	r = env.Away(ctx, t, args, env)
+	if total := r.Meta.TotalBytes; len(r.Output) > env.Config.Limits.MaxOutputBytes {
+		r.setText(r.Output, env) // it was left whole, to be kept
+		r.Meta.TotalBytes = total
+	}
+	return r
 }
 
-func timeout(t Tool, args record.Raw, env *Env) time.Duration {
-	l := env.Config.Limits
-	switch t.Name() {
-	case "shell":
-		return shellTime(args, l)
-	case "http":
-		return seconds(l.HTTPTimeoutS)
-	case "ask_user":
-		return seconds(l.ApprovalTimeoutS)
+// timeout is the usual time of a tool, or what its call asks for, if it may.
+func timeout(t Tool, args record.Raw, most time.Duration, env *Env) time.Duration {
+	var asks struct {
+		TimeoutS float64 `json:"timeout_s"`
 	}
-	return seconds(l.ToolTimeoutS)
+	if most > 0 && record.DecodeOpen(args, &asks) == nil && asks.TimeoutS > 0 && asks.TimeoutS <= most.Seconds() {
+		return seconds(asks.TimeoutS)
+	}
+	return seconds(env.Config.Limits.Seconds(t.Timeout))
 }
 
 // interrupted names the cause in the result of a call that did not finish.
@@ -139,21 +133,6 @@ func failed(err error, format string, args ...any) Result {
 	var refused refusedError
 	r.Denied = errors.As(err, &refused)
 	return r
-}
-
-// decode decodes arguments strictly: an object, known names only, no number that a reader could read differently.
-func decode(args record.Raw, v any) error {
-	if args.Kind() != '{' {
-		return errors.New("invalid arguments: want an object")
-	}
-	err := record.CheckNumbers(args)
-	if err == nil {
-		err = record.Decode(args, v)
-	}
-	if err != nil {
-		return fmt.Errorf("invalid arguments: %w", err)
-	}
-	return nil
 }
 
 // why is an error without the path that it is about: messages name it themselves, quoted.

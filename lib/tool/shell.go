@@ -7,66 +7,22 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
-	"time"
 
+	"clawsh/lib/card"
 	"clawsh/lib/config"
 	"clawsh/lib/obeyed"
 	"clawsh/lib/record"
 )
-
-// shellTool runs a command in the workspace. It is parsed once, and run by the interpreter that belongs to the parser: what
-// was judged is what runs. Programs start in sessions of their own and see an environment that is made for them, with a
-// home directory that lives as long as the command. What the interpreter opens and lists itself stays in the workspace.
-type shellTool struct{}
-
-// Name implements Tool.
-func (shellTool) Name() string { return "shell" }
-
-// Description implements Tool.
-func (shellTool) Description() string {
-	return "Run a bash command in the workspace; returns stdout and stderr together. No stdin, no background jobs."
-}
-
-// Parameters implements Tool.
-func (shellTool) Parameters() record.Raw { return shellParameters("") }
-
-// ParametersWithin is Parameters with the times that a call may ask for.
-func (shellTool) ParametersWithin(l config.Limits) record.Raw {
-	return shellParameters(`,"description":"default ` + number(l.ShellTimeoutS) + `, at most ` + number(l.ShellTimeoutMaxS) + `"`)
-}
-
-func shellParameters(times string) record.Raw {
-	return record.Raw(`{"type":"object","properties":{"command":{"type":"string"},"timeout_s":{"type":"number"` + times + `}},` +
-		`"required":["command"],"additionalProperties":false}`)
-}
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // NoNetwork is why no command gets a network.
 const NoNetwork = "commands have no network: there is no proxy yet that could let one reach single hosts; to read a web page, call the http tool"
 
-// shellTime is the time that a call asks for, if it may, or the usual one.
-func shellTime(args record.Raw, l config.Limits) time.Duration {
-	var a struct {
-		TimeoutS *float64 `json:"timeout_s"`
-	}
-	if record.DecodeOpen(args, &a) != nil || a.TimeoutS == nil || !(*a.TimeoutS > 0 && *a.TimeoutS <= l.ShellTimeoutMaxS) {
-		return seconds(l.ShellTimeoutS)
-	}
-	return seconds(*a.TimeoutS)
-}
-
-// Invoke implements Tool.
-func (shellTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
-	var a struct {
-		Command  string             `json:"command"`
-		TimeoutS *float64           `json:"timeout_s"`
-		Network  *[]string          `json:"network"`
-		Sandbox  *config.SandboxAsk `json:"sandbox"`
-	}
-	if err := decode(args, &a); err != nil {
-		return failf("%v", err)
-	}
+// runCommand runs a command in the workspace. It is parsed once, and run by the interpreter that belongs to the parser: what
+// was judged is what runs. Programs start in sessions of their own and see an environment that is made for them, with a
+// home directory that lives as long as the command. What the interpreter opens and lists itself stays in the workspace.
+func runCommand(ctx context.Context, a card.ShellArgs, env *Env) Result {
 	if most := env.Config.Limits.ShellTimeoutMaxS; a.TimeoutS != nil && !(*a.TimeoutS > 0 && *a.TimeoutS <= most) {
 		return failf("invalid arguments: want timeout_s above 0 and up to %s", number(most))
 	}
@@ -88,13 +44,13 @@ func (shellTool) Invoke(ctx context.Context, args record.Raw, env *Env) Result {
 type job struct {
 	ctx    context.Context
 	env    *Env
-	ask    config.SandboxAsk // what the call wants of the sandbox
+	ask    card.SandboxAsk // what the call wants of the sandbox
 	script Script
 	home   *privateHome
 	out    *output
 }
 
-func newJob(ctx context.Context, env *Env, command string, ask *config.SandboxAsk) (*job, error) {
+func newJob(ctx context.Context, env *Env, command string, ask *card.SandboxAsk) (*job, error) {
 	j := &job{ctx: ctx, env: env, out: newOutput(env.Config.Limits.MaxOutputBytes)}
 	if ask != nil {
 		j.ask = *ask

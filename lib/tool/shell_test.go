@@ -304,7 +304,7 @@ func BenchmarkShell(b *testing.B) {
 		raw, _ := recordEncode(command{Command: src})
 		b.Run(src, func(b *testing.B) {
 			for b.Loop() {
-				if r := Run(b.Context(), shellTool{}, raw, env); !r.Success {
+				if r := Run(b.Context(), bind(runCommand), raw, env); !r.Success {
 					b.Fatal(r.Error)
 				}
 			}

@@ -79,7 +79,7 @@ func TestShellCancelKillsTheTree(t *testing.T) {
 		}
 	}()
 	raw, _ := recordEncode(command{Command: tree})
-	r := Run(ctx, shellTool{}, raw, env)
+	r := Run(ctx, bind(runCommand), raw, env)
 	if r.Success || r.Error != "emergency stop" || r.Meta.CancelledReason != "emergency stop" || r.Meta.TimedOut {
 		t.Errorf("%+v", r)
 	}

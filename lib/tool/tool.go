@@ -1,7 +1,7 @@
-// Package tool holds the built-in tools that claw-exec runs for a model: time, file_list, file_read, file_search,
-// file_edit, file_write, shell, http, memory_search and ask_user.
+// Package tool holds the built-in tools that claw-exec runs for a model: what they do. What they are is on their cards (package
+// card).
 //
-// A tool decodes its arguments strictly, stays within its timeout and within the limits of the configuration, and reports
+// A tool gets arguments that its card has decoded strictly, stays within its timeout and within the limits of the configuration, and reports
 // every failure as a Result: Run never returns an error and never panics. Text is valid UTF-8; of output that is too long,
 // head and tail are kept and what was cut is said.
 //
@@ -20,22 +20,50 @@ import (
 	"io"
 	"log/slog"
 
+	"clawsh/lib/card"
 	"clawsh/lib/config"
 	"clawsh/lib/record"
 	"clawsh/lib/result"
 	"clawsh/lib/secret"
 )
 
-// Tool is something that a model can call.
-type Tool interface {
-	// Name is the tool's name as models and policies use it.
-	Name() string
-	// Description tells a model in a sentence or two what the tool does.
-	Description() string
-	// Parameters is a JSON Schema of the arguments.
-	Parameters() record.Raw
-	// Invoke runs the tool. Callers use Run, which adds the timeout and the measurements.
-	Invoke(ctx context.Context, args record.Raw, env *Env) Result
+// Tool is something that a model can call: its card, and what it does.
+type Tool struct {
+	card.Card
+	invoke func(ctx context.Context, args record.Raw, env *Env) Result
+}
+
+// builtin are the built-in tools. Each is found on the card that has its arguments.
+func builtin() []Tool {
+	return []Tool{bind(tellTime), bind(listFiles), bind(readText), bind(searchFiles), bind(editFile), bind(writeFile),
+		bind(runCommand), bind(getPage), bind(searchMemory), bind(askUser)}
+}
+
+func bind[A any](do func(context.Context, A, *Env) Result) Tool {
+	var t Tool
+	for _, c := range card.All() {
+		if _, ok := c.Args.(A); ok {
+			t.Card = c
+		}
+	}
+	t.invoke = func(ctx context.Context, raw record.Raw, env *Env) Result {
+		args, err := card.Decode[A](raw)
+		if err != nil {
+			return failf("invalid arguments: %v", err)
+		}
+		return do(ctx, args, env)
+	}
+	return t
+}
+
+// Lookup returns the built-in tool of a name.
+func Lookup(name string) (Tool, bool) {
+	for _, t := range builtin() {
+		if t.Name == name && name != "" {
+			return t, true
+		}
+	}
+	return Tool{}, false
 }
 
 // Kinds of access that a Guard is asked about.
@@ -62,11 +90,11 @@ func undecided(ctx context.Context, err error) bool {
 // Launch is a script that a tool has interpreted in the sandbox.
 type Launch struct {
 	Script Script
-	Home   string            // the private home, where it is outside
-	Ask    config.SandboxAsk // what the call wants of the sandbox
-	Obeyed []string          // files that other programs obey, and that it may write
-	Guard  Guard             // is asked by the interpreter
-	Output io.Writer         // of all that runs there
+	Home   string          // the private home, where it is outside
+	Ask    card.SandboxAsk // what the call wants of the sandbox
+	Obeyed []string        // files that other programs obey, and that it may write
+	Guard  Guard           // is asked by the interpreter
+	Output io.Writer       // of all that runs there
 }
 
 // Launched is what became of it.
@@ -124,8 +152,10 @@ type Env struct {
 	HomeSeen string
 	// CacheSeen is where programs see the workspace's cache of what builders made, empty if there is none.
 	CacheSeen string
-	// Away runs tools in another process that this one may not do itself; false if it does not have to be.
-	Away func(ctx context.Context, tool string, args record.Raw, env *Env) (Result, bool)
+	// Away runs in another process what this one may not do itself (card.Away). Nil runs all of it here.
+	Away func(ctx context.Context, t Tool, args record.Raw, env *Env) Result
+	// testOnlyAllowLoopback lets tests reach a server of their own, at any port. Nothing outside the tests can set it.
+	testOnlyAllowLoopback bool
 	// Scratch, if set, is reused by the commands of a process that runs one at a time.
 	Scratch *Scratch
 }
@@ -147,19 +177,4 @@ type Result struct {
 	Meta    record.ResultMeta
 	// Whole is the output before it was cut, as much of it as is kept.
 	Whole string `json:"-"`
-}
-
-// Builtin returns the built-in tools, in the order in which they are offered to models.
-func Builtin() []Tool {
-	return []Tool{timeTool{}, listTool{}, readTool{}, searchTool{}, editTool{}, writeTool{}, shellTool{}, httpTool{}, memoryTool{}, askTool{}}
-}
-
-// Lookup returns the built-in tool of a name.
-func Lookup(name string) (Tool, bool) {
-	for _, t := range Builtin() {
-		if t.Name() == name {
-			return t, true
-		}
-	}
-	return nil, false
 }

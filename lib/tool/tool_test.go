@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"clawsh/lib/card"
 	"clawsh/lib/config"
 	"clawsh/lib/record"
 )
@@ -77,30 +78,20 @@ func put(t *testing.T, env *Env, name, content string) string {
 	return path
 }
 
-func TestDescriptionsAreShort(t *testing.T) {
-	type function struct {
-		Name        string     `json:"name"`
-		Description string     `json:"description"`
-		Parameters  record.Raw `json:"parameters"`
-	}
-	type offer struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}
-	var all []offer
-	for _, tool := range Builtin() {
-		if !strings.Contains(string(tool.Parameters()), `"additionalProperties":false`) || !tool.Parameters().IsValid() {
-			t.Errorf("%s: schema %s", tool.Name(), tool.Parameters())
+// TestEachCardHasItsTool: what is on a card is done here, once.
+func TestEachCardHasItsTool(t *testing.T) {
+	for i, tool := range builtin() {
+		if i >= len(card.All()) || tool.Name != card.Names()[i] {
+			t.Errorf("row %d is %q; the cards are %q", i, tool.Name, card.Names())
 		}
-		all = append(all, offer{"function", function{tool.Name(), tool.Description(), tool.Parameters()}})
 	}
-	b, err := record.Encode(all)
-	if err != nil {
-		t.Fatal(err)
+	if len(builtin()) != len(card.All()) {
+		t.Errorf("%d tools, %d cards", len(builtin()), len(card.All()))
 	}
-	t.Logf("%d bytes: %s", len(b), b)
-	if len(all) != 10 || len(b) >= 3700 {
-		t.Errorf("%d tools take %d bytes of every request, want 10 in less than 3700", len(all), len(b))
+	for _, c := range card.All() {
+		if config.Default(t.TempDir()).Limits.Seconds(c.Timeout) <= 0 || c.TimeoutMost != "" && config.Default(t.TempDir()).Limits.Seconds(c.TimeoutMost) <= 0 {
+			t.Errorf("%s: its limits are not in the configuration: %s %s", c.Name, c.Timeout, c.TimeoutMost)
+		}
 	}
 }
 
@@ -137,17 +128,16 @@ func TestTime(t *testing.T) {
 }
 
 // fake is a tool of tests.
-type fake struct {
-	timeTool
-	run func(context.Context) Result
+func fake(run func(context.Context) Result) Tool {
+	t := bind(tellTime)
+	t.invoke = func(ctx context.Context, _ record.Raw, _ *Env) Result { return run(ctx) }
+	return t
 }
-
-func (f fake) Invoke(ctx context.Context, _ record.Raw, _ *Env) Result { return f.run(ctx) }
 
 func TestRunNamesWhatEndedATool(t *testing.T) {
 	env := testEnv(t)
 	env.Config.Limits.ToolTimeoutS = 0.05
-	hang := fake{run: func(ctx context.Context) Result { <-ctx.Done(); return failf("whatever") }}
+	hang := fake(func(ctx context.Context) Result { <-ctx.Done(); return failf("whatever") })
 	if r := Run(t.Context(), hang, nil, env); r.Error != "timed out after 0.05 s" || !r.Meta.TimedOut || r.Meta.CancelledReason != "" {
 		t.Errorf("timeout: %+v", r)
 	}
@@ -159,10 +149,10 @@ func TestRunNamesWhatEndedATool(t *testing.T) {
 			t.Errorf("cancelled by %v: %+v", cause, r)
 		}
 	}
-	if r := Run(t.Context(), fake{run: func(context.Context) Result { panic("oops") }}, nil, env); r.Success || !strings.Contains(r.Error, "oops") {
+	if r := Run(t.Context(), fake(func(context.Context) Result { panic("oops") }), nil, env); r.Success || !strings.Contains(r.Error, "oops") {
 		t.Errorf("panic: %+v", r)
 	}
-	if r := Run(t.Context(), fake{run: func(context.Context) Result { return Result{Success: true, Output: "a\xffb"} }}, nil, env); r.Output != "a\uFFFDb" {
+	if r := Run(t.Context(), fake(func(context.Context) Result { return Result{Success: true, Output: "a\xffb"} }), nil, env); r.Output != "a\uFFFDb" {
 		t.Errorf("invalid UTF-8: %+v", r)
 	}
 }
@@ -173,7 +163,7 @@ func TestRunLeavesAStuckToolBehind(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	start := time.Now()
-	r := Run(t.Context(), fake{run: func(context.Context) Result { <-release; return Result{} }}, nil, env)
+	r := Run(t.Context(), fake(func(context.Context) Result { <-release; return Result{} }), nil, env)
 	if !r.Meta.TimedOut || time.Since(start) > 2*stuckGrace {
 		t.Errorf("after %v: %+v", time.Since(start), r)
 	}

@@ -81,7 +81,7 @@ func TestRefusedIsRefusedThoughCancelled(t *testing.T) {
 		}
 		env.Launch = oneQuestion
 		tool, _ := Lookup(c.tool)
-		if r := tool.Invoke(ctx, []byte(c.args), env); !r.Denied {
+		if r := tool.invoke(ctx, []byte(c.args), env); !r.Denied {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

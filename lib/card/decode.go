@@ -1,0 +1,152 @@
+package card
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"clawsh/lib/record"
+)
+
+// Decode decodes the arguments of a call strictly: an object of known names only, with all that are required, without a number
+// that a reader could read differently.
+func (c Card) Decode(raw record.Raw) (Arguments, error) {
+	v := reflect.New(reflect.TypeOf(c.Args))
+	return Arguments{v.Elem()}, decode(raw, v)
+}
+
+// Decode is Card.Decode for whoever knows the type of the arguments. The numbers have to be in their ranges, too.
+func Decode[A any](raw record.Raw) (args A, err error) {
+	v := reflect.ValueOf(&args)
+	if err = decode(raw, v); err == nil {
+		err = inRange(v.Elem())
+	}
+	return args, err
+}
+
+func decode(raw record.Raw, into reflect.Value) error {
+	if err := record.CheckNumbers(raw); err != nil {
+		return err
+	}
+	if raw.Kind() != '{' {
+		return notObject(raw)
+	}
+	err := record.Decode(raw, into.Interface())
+	if err == nil {
+		err = complete(raw, into.Elem())
+	}
+	if c, ok := into.Interface().(interface{ check() error }); ok && err == nil {
+		err = c.check()
+	}
+	if err != nil {
+		return fmt.Errorf("%w; it takes %s", err, takes(into.Type().Elem()))
+	}
+	return nil
+}
+
+// notObject says what arguments are that are not an object. Those that were not JSON come as a text.
+func notObject(raw record.Raw) error {
+	var text string
+	if record.Decode(raw, &text) != nil {
+		return errors.New("want a JSON object")
+	}
+	var any record.Raw
+	if err := record.Decode(record.Raw(text), &any); err != nil {
+		return fmt.Errorf("they are not JSON: %s of %d; call again with a JSON object",
+			strings.TrimPrefix(err.Error(), "invalid JSON: "), len(text))
+	}
+	if any.Kind() == '{' {
+		if err := record.CheckNumbers(any); err != nil {
+			return err
+		}
+		return errors.New("they are a text that holds an object, or nested too deep; send the object itself")
+	}
+	return errors.New("they are JSON, but not an object; call again with one")
+}
+
+func missing(name string) error { return errors.New(name + " is missing") }
+
+// complete looks for what is required. Only what has no value after decoding may be missing.
+func complete(raw record.Raw, v reflect.Value) error {
+	for a := range arguments(v) {
+		if !a.required || !a.value.IsZero() {
+			continue
+		}
+		members, err := record.Members(raw)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(members, func(m record.Member) bool { return m.Name == a.name && m.Value.Kind() != 'n' }) {
+			return missing(a.name)
+		}
+	}
+	return nil
+}
+
+// inRange refuses numbers that the tags do not want.
+func inRange(v reflect.Value) error {
+	for a := range arguments(v) {
+		a.value = reflect.Indirect(a.value)
+		if !a.value.IsValid() || !a.value.CanInt() {
+			continue
+		}
+		low, high, ranged := strings.Cut(a.want, "..")
+		least, _ := strconv.ParseInt(low, 10, 64)
+		most, err := strconv.ParseInt(high, 10, 64)
+		switch n := a.value.Int(); {
+		case !ranged:
+		case high == "" && n < least:
+			return fmt.Errorf("want %s of %d or more", a.name, least)
+		case err == nil && (n < least || n > most):
+			return fmt.Errorf("want %s from %d to %d", a.name, least, most)
+		}
+	}
+	return nil
+}
+
+// takes names the arguments of a type, in order.
+func takes(t reflect.Type) string {
+	var names []string
+	for a := range arguments(reflect.Zero(t)) {
+		names = append(names, a.name)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// Takes names the tool's arguments, for somebody who has given others.
+func (c Card) Takes() string { return takes(reflect.TypeOf(c.Args)) }
+
+// Arguments are those of one call.
+type Arguments struct{ v reflect.Value }
+
+// Value is the struct that the card has them in.
+func (a Arguments) Value() any { return a.v.Interface() }
+
+// Judged is an argument that has a role.
+type Judged struct {
+	Role  Role
+	Text  string // its value, if that is a text
+	Given bool
+}
+
+// Judged yields the arguments that have a role, in order, whether they are given or not.
+func (a Arguments) Judged() iter.Seq[Judged] {
+	return func(yield func(Judged) bool) {
+		for x := range arguments(a.v) {
+			j := Judged{Role: x.role, Given: x.required || !x.value.IsZero()}
+			if text := reflect.Indirect(x.value); text.Kind() == reflect.String {
+				j.Text = text.String()
+			}
+			if x.role != "" && !yield(j) {
+				return
+			}
+		}
+	}
+}

@@ -6,8 +6,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,7 +22,8 @@ import (
 
 // pty: pty SCRIPT COMMAND… — runs the command on a pseudo-terminal that is its controlling terminal. SCRIPT is a file with
 // one step a line: "expect TEXT" waits until TEXT was printed after the last match; "send TEXT" types it (\n, \r, \x03 are
-// understood), before the command is started if it is the first step; "size ROWS COLUMNS", before all others, says how large the
+// understood), before the command is started if it is the first step; "paste N TEXT" types it N times, as it arrives over a slow
+// connection, 16 bytes in a millisecond; "size ROWS COLUMNS", before all others, says how large the
 // screen is; "hangup" closes the terminal; "touch FILE" makes a file. What was printed is kept in the file "tty".
 func pty(ts *testscript.TestScript, neg bool, args []string) {
 	master, slave, err := openPTY()
@@ -61,6 +65,8 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		case "send":
 			master.WriteString(typed(rest))
+		case "paste":
+			paste(ts, master, rest)
 		case "touch":
 			ts.Check(os.WriteFile(strings.ReplaceAll(rest, "$CLAWSH_HOME", ts.Getenv("CLAWSH_HOME")), nil, 0o600))
 		case "hangup":
@@ -77,6 +83,21 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Logf("%s", screen.text())
 	if (err != nil) != neg || errors.Is(err, errStuck) {
 		ts.Fatalf("%v on the terminal: %v", args[1:], err)
+	}
+}
+
+// paste types a text many times, in pieces. What the program does not wait for any more is lost.
+func paste(ts *testscript.TestScript, master io.Writer, rest string) {
+	count, text, _ := strings.Cut(rest, " ")
+	n, err := strconv.Atoi(count)
+	ts.Check(err)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for piece := range slices.Chunk([]byte(strings.Repeat(typed(text), n)), 16) {
+		if _, err := master.Write(piece); err != nil {
+			return
+		}
+		<-tick.C
 	}
 }
 

@@ -30,19 +30,31 @@ const slips = 3
 const maxConfirmBytes = 64
 
 // Confirm asks a yes-or-no question on /dev/tty and returns true for a line that is y or yes, in any case, and for nothing
-// else: not for an empty line, not for letters without a newline before the end of input. The prompt is shown as it is: the
-// caller has escaped what it does not trust (Escape). What was typed before the question is thrown away; the question of
-// another process on the same terminal is waited for. An end of ctx ends the question, and its cause is the error then;
-// ErrNoTerminal says that nobody could be asked.
+// else: not for an empty line, not for letters without a newline before the end of input, and not for a line of a text that
+// is pasted. The prompt is shown as it is: the caller has escaped what it does not trust (Escape). It is shown when nothing is
+// being typed any more, and what was typed before is thrown away; the question of another process on the same terminal is
+// waited for. An end of ctx ends the question, and its cause is the error then; ErrNoTerminal says that nobody could be asked.
 func Confirm(ctx context.Context, prompt string) (bool, error) {
-	answer, whole, err := ask(ctx, prompt, maxConfirmBytes)
+	t, err := begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer t.close()
+	if err := t.hush(ctx); err != nil {
+		return false, err
+	}
+	answer, whole, err := t.ask(ctx, prompt, maxConfirmBytes)
 	answer = strings.ToLower(strings.TrimSpace(answer))
-	return err == nil && whole && (answer == "y" || answer == "yes"), err
+	if err != nil || !whole || answer != "y" && answer != "yes" {
+		return false, err
+	}
+	return t.alone(ctx)
 }
 
 // Choose is Confirm for a question with more answers than yes. It returns one of them, in lower case and without blanks around it, or
-// "" for an empty line and at the end of input. To any other line it shows what remind says, and asks again, three times at most, then
-// it returns "". What was typed ahead is thrown away each time.
+// "" for an empty line and at the end of input. To any other line, and to an answer that more text follows at once, it shows what
+// remind says, and asks again, three times at most, then it returns "". What was typed ahead is thrown away each time, and a pasted
+// text with it, however slowly it arrives: it is one slip.
 func Choose(ctx context.Context, prompt string, answers []string, remind func(given string) string) (string, error) {
 	t, err := begin(ctx)
 	if err != nil {
@@ -50,20 +62,25 @@ func Choose(ctx context.Context, prompt string, answers []string, remind func(gi
 	}
 	defer t.close()
 	for try := 0; ; try++ {
+		if err := t.hush(ctx); err != nil {
+			return "", err
+		}
 		line, whole, err := t.ask(ctx, prompt, maxConfirmBytes)
 		long := errors.Is(err, tooLong(maxConfirmBytes))
 		if err != nil && !long {
 			return "", err
 		}
 		answer := strings.ToLower(strings.TrimSpace(line))
-		if whole && (answer == "" || slices.Contains(answers, answer)) {
-			return answer, nil
+		if whole && answer == "" {
+			return "", nil
+		}
+		if whole && slices.Contains(answers, answer) {
+			if alone, err := t.alone(ctx); alone || err != nil {
+				return answer, err
+			}
 		}
 		if !whole && !long || try == slips {
 			return "", nil
-		}
-		if err := flushInput(t.fd); err != nil {
-			return "", err
 		}
 		prompt = remind(answer)
 	}
@@ -73,18 +90,13 @@ func Choose(ctx context.Context, prompt string, answers []string, remind func(gi
 // newline. The end of input (^D) ends the line, too. A longer line is an error. The terminal's own limit for a line is
 // 4095 bytes on Linux and 1024 on macOS: what is typed beyond does not arrive.
 func AskLine(ctx context.Context, prompt string, maxBytes int) (string, error) {
-	answer, _, err := ask(ctx, prompt, maxBytes)
-	return answer, err
-}
-
-// ask asks one question. whole tells that the answer was ended with a newline.
-func ask(ctx context.Context, prompt string, maxBytes int) (answer string, whole bool, err error) {
 	t, err := begin(ctx)
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
 	defer t.close()
-	return t.ask(ctx, prompt, maxBytes)
+	answer, _, err := t.ask(ctx, prompt, maxBytes)
+	return answer, err
 }
 
 // begin opens the terminal, unless nobody waits for an answer any more.
@@ -95,6 +107,7 @@ func begin(ctx context.Context) (*tty, error) {
 	return openTTY(ctx)
 }
 
+// ask asks one question. whole tells that the answer was ended with a newline.
 func (t *tty) ask(ctx context.Context, prompt string, maxBytes int) (answer string, whole bool, err error) {
 	if err := t.write(ctx, prompt); err != nil {
 		return "", false, fmt.Errorf("ask on the terminal: %w", err)
@@ -120,7 +133,8 @@ func (t *tty) line(ctx context.Context, maxBytes int) (text string, whole bool, 
 			return "", false, fmt.Errorf("wait for an answer: %w", err)
 		}
 		line = append(line, buf[:n]...)
-		text, _, whole := bytes.Cut(line, []byte("\n"))
+		text, rest, whole := bytes.Cut(line, []byte("\n"))
+		t.crowded = len(rest) > 0
 		if len(text) > maxBytes {
 			return "", false, tooLong(maxBytes)
 		}

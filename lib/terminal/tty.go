@@ -22,6 +22,8 @@ type tty struct {
 	fd    int
 	lock  int           // a descriptor of the terminal's own device, -1 for none
 	saved *unix.Termios // to be restored, nil for unchanged
+
+	crowded bool // more came with the line that was read last
 }
 
 // openTTY opens the terminal and makes ready for a question: no other is being asked, lines are edited and echoed by the

@@ -54,6 +54,10 @@ func keepFile(t *testing.T, path, text string) string {
 func sitDown(t *testing.T, shell string, h *home, share string) *shellDesk {
 	t.Helper()
 	argv := interactive[shell](t, h, share)
+	// Without it, fish makes completions from all manuals in a process that outlives the test.
+	if err := os.MkdirAll(h.dir+"/.local/share/fish/generated_completions", 0o700); err != nil {
+		t.Fatal(err)
+	}
 	master, slave, err := openPTY()
 	if err != nil {
 		need.Skip(t, need.Terminal, "%v", err)

@@ -44,7 +44,7 @@ func TestHostileCommandsChangeNothing(t *testing.T) {
 	os.Chmod(dir+"/bin", 0o755)
 	run(`mkdir -p home; cd home; clawsh init; mkdir w2 .ssh; echo s > w2/secret.txt; echo k > .ssh/id_ed25519; echo x > .bashrc; cd clawsh-workspace
 		mkdir -p src data logs links tmp .git/hooks; echo a > README.md; echo c > .git/config; ln -s / links/root; ln -s .. links/up; printf '#!/bin/sh\nid\n' > build.sh; chmod +x build.sh
-		sed -i 's/^autonomy = .*/autonomy = "full"/; s/^shell_timeout_s = .*/shell_timeout_s = 0.5/; s/^processes = .*/processes = 40/' ../.clawsh/config.toml; claw-gate </dev/null`, nil)
+		sed -i 's/^autonomy = .*/autonomy = "full"/; s/^shell_timeout_s = .*/shell_timeout_s = 0.5/; s/^processes = .*/processes = 40/' ../.clawsh/config.toml; claw-gate </dev/null; claw-exec </dev/null`, nil)
 	var in bytes.Buffer
 	count := 0
 	for _, c := range cases {

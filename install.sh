@@ -22,6 +22,29 @@ directory() {
   echo "d $1" >>"$new"
 }
 
+# below checks the list that is there: each name is below the prefix, and no link leads elsewhere on the way to it.
+below() { # below PREFIX, which is the working directory
+  dir=
+  for part in share clawsh installed; do
+    dir=$dir${dir:+/}$part
+    [ ! -L "$dir" ] || fail "$dir below $1 is a link: nothing was changed"
+  done
+  while IFS= read -r entry || [ -n "$entry" ]; do
+    path=${entry#[fd] }
+    case $entry in
+    "f "?* | "d "?*) ;;
+    *) fail "$list below $1 has a line that install.sh has not written: nothing was changed" ;;
+    esac
+    case /$path/ in
+    */../* | //*) fail "$list names $path, which is not below $1: nothing was changed" ;;
+    esac
+    while :; do
+      case $path in */*) path=${path%/*} ;; *) break ;; esac
+      [ ! -L "$path" ] || fail "$list names ${entry#[fd] }, but $path below $1 is a link: nothing was changed"
+    done
+  done <$list
+}
+
 put() { # put MODE FILE PATH
   directory "${3%/*}"
   install -m "$1" "$2" "$3.new"
@@ -36,19 +59,21 @@ install_all() {
   cd "$1"
   new=$(mktemp)
   trap 'rm -f "$new"' EXIT
+  if [ -e $list ] || [ -L $list ]; then
+    below "$1"
+  fi
   if [ -f $list ]; then # of the version before: its directories are ours, its files go if this version has them no more
     grep '^d ' $list >>"$new" || true
   fi
   for p in $programs; do
     put 755 "$bin/$p" "bin/$p"
   done
-  files=$(cd "$share" && find . -type f | LC_ALL=C sort)
-  for f in $files; do
+  (cd "$share" && find . -type f | LC_ALL=C sort) | while IFS= read -r f; do
     put 644 "$share/${f#./}" "share/${f#./}"
   done
   if [ -f $list ]; then
     sed -n 's/^f //p' $list | while IFS= read -r old; do
-      grep -qxF "f $old" "$new" || rm -f "$old"
+      grep -qxF "f $old" "$new" || rm -f "./$old"
     done
   fi
   directory share/clawsh
@@ -59,16 +84,15 @@ install_all() {
 uninstall_all() {
   [ -f "$1/$list" ] || fail "$1 has no $list: install.sh has not installed clawsh there"
   cd "$1"
+  below "$1"
   old=$(mktemp)
   trap 'rm -f "$old"' EXIT
   cp $list "$old"
   sed -n 's/^f //p' "$old" | while IFS= read -r f; do
-    case /$f/ in */../*) fail "$list names $f, which is not below $1" ;; esac
     rm -f "./$f"
   done
   # the deepest first; what holds something else stays
   sed -n 's/^d //p' "$old" | LC_ALL=C sort -r | while IFS= read -r d; do
-    case /$d/ in */../*) continue ;; esac
     rmdir "./$d" 2>/dev/null || true
   done
 }

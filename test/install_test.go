@@ -55,6 +55,10 @@ func listed(t *testing.T, dir string) map[string]string {
 			all[strings.TrimPrefix(path, dir)] = "directory"
 			return err
 		}
+		if d.Type()&fs.ModeSymlink != 0 {
+			all[strings.TrimPrefix(path, dir)] = "link"
+			return nil
+		}
 		b, err := os.ReadFile(path)
 		all[strings.TrimPrefix(path, dir)] = string(b)
 		return err
@@ -162,7 +166,16 @@ func TestUninstallRemovesWhatInstallPutThere(t *testing.T) {
 	if err := os.WriteFile(first+"/man/man1/claw-old.1", []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.MkdirAll(first+"/doc/a directory", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(first+"/doc/a directory/a  file ", []byte("blanks"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	installer(t, false, "install", prefix, bin, first)
+	if listed(t, prefix)["/share/doc/a directory/a  file "] == "" {
+		t.Error("a file with blanks in its name was not installed")
+	}
 	installer(t, false, "install", prefix, bin, share(t, "2026-05-13"))
 	now := listed(t, prefix)
 	for _, want := range []string{"/bin/clawsh", "/bin/claw-loop", "/share/man/man1/clawsh.1", "/share/man/man5/clawsh-config.5",
@@ -171,7 +184,7 @@ func TestUninstallRemovesWhatInstallPutThere(t *testing.T) {
 			t.Errorf("no %s is installed", want)
 		}
 	}
-	if now["/share/man/man1/claw-old.1"] != "" {
+	if now["/share/man/man1/claw-old.1"] != "" || now["/share/doc/a directory/a  file "] != "" {
 		t.Error("a file of the version before is left")
 	}
 	installer(t, false, "uninstall", prefix)
@@ -184,23 +197,60 @@ func TestUninstallRemovesWhatInstallPutThere(t *testing.T) {
 	}
 }
 
-// TestUninstallStaysBelow: a list that names what is elsewhere removes nothing there.
+// TestUninstallStaysBelow: a list that names what is elsewhere, or what a link leads to, is refused, and nothing is removed.
 func TestUninstallStaysBelow(t *testing.T) {
-	top := t.TempDir()
-	prefix := top + "/usr"
-	if err := os.MkdirAll(prefix+"/share/clawsh", 0o755); err != nil {
-		t.Fatal(err)
+	for _, list := range []string{"f ../precious\n", "f share/../../precious\n", "f TOP/precious\n", "f /TOP/precious\n", "d ../usr/..\n",
+		"f ../precious", "f bin/clawsh\nf ../precious\n", "f out/precious\n", "f ./out/precious\n", "f share/out/precious\n",
+		"f share/a b/precious\n", "f out/deep/precious\n", "d out/deep\n", "f out//precious\n", "../precious\n", "x out\n", "\n"} {
+		for _, args := range [][]string{{"uninstall", "PREFIX"}, {"install", "PREFIX", bin, "SHARE"}} {
+			top := t.TempDir()
+			prefix := top + "/usr"
+			for _, d := range []string{top + "/deep", top + "/share", prefix + "/share/clawsh"} {
+				if err := os.MkdirAll(d, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, f := range []string{"/precious", "/deep/precious", "/share/file"} {
+				if err := os.WriteFile(top+f, nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, link := range []string{"/out", "/share/out", "/share/a b"} {
+				if err := os.Symlink(top, prefix+link); err != nil {
+					t.Fatal(err)
+				}
+			}
+			text := strings.ReplaceAll(list, "TOP", top)
+			if err := os.WriteFile(prefix+"/share/clawsh/installed", []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			before := listed(t, top)
+			command := strings.NewReplacer("PREFIX", prefix, "SHARE", top+"/share").Replace(strings.Join(args, "\n"))
+			out, err := exec.Command("../install.sh", strings.Split(command, "\n")...).CombinedOutput()
+			if err == nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), "nothing was changed") {
+				t.Errorf("%s %q: %v: %s", args[0], list, err, out)
+			}
+			if !maps.Equal(before, listed(t, top)) {
+				t.Errorf("%s %q: something was changed", args[0], list)
+			}
+		}
 	}
-	if err := os.WriteFile(top+"/precious", []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, list := range []string{"f ../precious\n", "f share/../../precious\n", "f " + top + "/precious\n", "d ../usr/..\n"} {
-		if err := os.WriteFile(prefix+"/share/clawsh/installed", []byte(list), 0o644); err != nil {
+}
+
+// TestInstallListIsNoLink: a list that a link leads to is another's.
+func TestInstallListIsNoLink(t *testing.T) {
+	for _, link := range []string{"share", "share/clawsh", "share/clawsh/installed"} {
+		top := t.TempDir()
+		prefix, elsewhere := top+"/usr", top+"/elsewhere"
+		installer(t, false, "install", prefix, bin, share(t, "2026-05-12"))
+		if err := os.Rename(filepath.Join(prefix, link), elsewhere); err != nil {
 			t.Fatal(err)
 		}
-		exec.Command("../install.sh", "uninstall", prefix).Run()
-		if _, err := os.Stat(top + "/precious"); err != nil {
-			t.Errorf("%q: %v", list, err)
+		if err := os.Symlink(elsewhere, filepath.Join(prefix, link)); err != nil {
+			t.Fatal(err)
+		}
+		if out := installer(t, true, "uninstall", prefix); !strings.Contains(out, link+" below "+prefix+" is a link") {
+			t.Error(out)
 		}
 	}
 }

@@ -150,6 +150,9 @@ func (o *verifyOptions) look(c *command.Call, v *verifyResult) error {
 	if v.Report, err = receipt.Verify(src, trust); err != nil && !errors.Is(err, receipt.ErrCheckpoint) {
 		err = envelope.Errorf(envelope.ExitError, "receipts.unreadable", "%w", err)
 	}
+	if !v.elsewhere && trust.Keys != nil && receipt.Unfinished(v.Log, trust.Keys) {
+		v.Evidence += ", the note of a set-aside is left: run claw-receipt set-aside again"
+	}
 	return err
 }
 

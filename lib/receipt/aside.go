@@ -1,6 +1,7 @@
 package receipt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -84,7 +85,8 @@ func Examine(src *Source, k *Keys) (Report, error) {
 //	public keys, head of the new   the old log, read from the copy (OpenIn): no receipt is appended, and Replace goes on from here
 //	remove parts, cut, first line  the same
 //	replace the secret keys        the new log, whole: this is the moment at which it takes the old one's place
-//	remove the old public key      the new log, and the note, which Replace removes
+//	remove the old public key      the new log, and the note, which Replace removes; if the log is damaged since,
+//	                               it is copied like any other
 func Replace(path string, o Options, audit, reason string) (SetAside, error) {
 	return replacement{path: path, keys: o.Keys, audit: audit, reason: reason, at: func(string) error { return nil }}.run()
 }
@@ -102,51 +104,65 @@ func (x replacement) run() (SetAside, error) {
 		return SetAside{}, err
 	}
 	defer l.Close()
-	var done SetAside
-	committed := false
+	var p prepared
 	err = l.log.AppendNext(true, func(e *durable.End) (raw []byte, err error) {
-		done, committed, err = x.prepare(l)
-		if err == nil && committed {
+		if p, err = x.prepare(l); err == nil && p.committed {
 			err = errStop
 		}
 		if err != nil {
 			return nil, err
 		}
 		var r Receipt
-		if raw, r, err = x.begin(l, e, done.Aside); err != nil {
+		if raw, r, err = x.begin(l, e, p); err != nil {
 			return nil, err
 		}
-		done.NewOrigin, done.ReceiptID = l.keys.Origin, r.ID
+		p.NewOrigin, p.ReceiptID = l.keys.Origin, r.ID
 		return raw, nil
 	})
 	if err != nil && !errors.Is(err, errStop) {
-		return done, err
+		return p.SetAside, err
 	}
 	if err := x.at("first receipt"); err != nil {
-		return done, err
+		return p.SetAside, err
 	}
-	return done, l.log.Locked(func(*durable.End) error { return x.commit(l, committed) })
+	return p.SetAside, l.log.Locked(func(*durable.End) error { return x.commit(l, p.committed) })
 }
 
-// prepare copies the log, unless a run that was interrupted has done that, or more: committed tells that the new log is there already.
-func (x replacement) prepare(l *Log) (done SetAside, committed bool, err error) {
+// prepared is a log of which there is a copy.
+type prepared struct {
+	SetAside
+	to        string // the new log's origin, if a run that was interrupted has begun with it
+	committed bool   // the new log is there already
+}
+
+// prepare copies the log, unless a run that was interrupted has done that, or more. The note alone is not believed:
+// one that is older says the same of a log that nobody has copied.
+func (x replacement) prepare(l *Log) (p prepared, err error) {
 	m, ok := readMark(x.path, l.keys)
-	switch {
-	case ok && m.to == l.keys.Origin && l.sounds():
-		done = m.Aside.setAside(x.path, x.keys)
-		done.NewOrigin = m.to
-		done.ReceiptID, err = firstID(x.path)
-		return done, true, err
-	case ok && m.begun(x.path):
-		done = m.Aside.setAside(x.path, x.keys)
-		done.Reason = x.reason
-		return done, false, m.whole(x.path)
+	ours := ok && m.to == l.keys.Origin // the new keys are in use: what the note is about is done
+	if ours && l.sounds() {
+		p = prepared{SetAside: m.Aside.setAside(x.path, x.keys), committed: true}
+		p.NewOrigin = m.to
+		p.ReceiptID, err = firstID(x.path)
+		return p, err
 	}
-	if err := removeCopies(x.path, x.keys); err != nil {
-		return done, false, err
+	if ours {
+		if err := x.finish(l); err != nil {
+			return p, err
+		}
 	}
-	done, err = l.putAside(x.keys, x.reason, x.at)
-	return done, false, err
+	if err := endCopies(x.path, x.keys); err != nil {
+		return p, err
+	}
+	if ok && !ours && m.begun(x.path) {
+		if copied, err := m.covers(x.path); err != nil {
+			return p, err
+		} else if copied {
+			return prepared{SetAside: m.Aside.setAside(x.path, x.keys), to: m.to}, nil
+		}
+	}
+	p.SetAside, err = l.putAside(x.keys, x.reason, x.at)
+	return p, err
 }
 
 // sounds tells whether nothing is wrong with the log, which is locked.
@@ -180,12 +196,13 @@ func firstID(path string) (id string, err error) {
 
 // begin empties the log and returns its first line; the old and the new key sign what was set aside. The log is locked. Before the secret
 // keys are replaced the head is not by the key in use, so no receipt is appended.
-func (x replacement) begin(l *Log, e *durable.End, a Aside) ([]byte, Receipt, error) {
-	old := l.keys
-	k := &Keys{AdoptedHash: Genesis, Origin: newOrigin()}
-	if m, ok := readMark(x.path, old); ok && m.begun(x.path) { // the name stays, so that the head is known as the new log's
-		k.Origin = m.to
+func (x replacement) begin(l *Log, e *durable.End, p prepared) ([]byte, Receipt, error) {
+	old, a := l.keys, p.Aside
+	if err := (mark{Aside: a}).whole(x.path); err != nil {
+		return nil, Receipt{}, err
 	}
+	// The name stays, so that the head is known as the new log's.
+	k := &Keys{AdoptedHash: Genesis, Origin: cmp.Or(p.to, newOrigin())}
 	r, err := a.receipt()
 	if err == nil {
 		err = k.renew(1)
@@ -249,6 +266,11 @@ func (x replacement) commit(l *Log, committed bool) error {
 			return err
 		}
 	}
+	return x.finish(l)
+}
+
+// finish removes what a set-aside needed until the new keys were those in use. The log is locked.
+func (x replacement) finish(l *Log) error {
 	if err := l.keys.savePublic(x.keys); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,12 +34,12 @@ func (l *Log) putAside(keys, reason string, at func(string) error) (s SetAside, 
 		return s, err
 	}
 	side := sideDir(l.path)
-	tmp := filepath.Join(side, "."+filepath.Base(dst))
+	tmp := unfinished(dst)
 	if a.Bytes, a.SHA256, err = l.copyTo(tmp, src, at); err != nil {
 		return s, err
 	}
 	s = a.setAside(l.path, keys)
-	if err := l.keys.copyTo(s.Keys, keys); err != nil {
+	if err := l.keys.copyTo(unfinished(s.Keys), keys); err != nil {
 		return s, err
 	}
 	if err := at("copies"); err != nil {
@@ -47,7 +48,23 @@ func (l *Log) putAside(keys, reason string, at func(string) error) (s SetAside, 
 	if err := errors.Join(durable.SyncDir(tmp), os.Rename(tmp, dst), durable.SyncDir(side)); err != nil {
 		return s, fmt.Errorf("set the log aside: %w", err)
 	}
-	return s, at("aside")
+	if err := at("aside"); err != nil {
+		return s, err
+	}
+	return s, errors.Join(finishKeys(s.Keys), at("keys aside"))
+}
+
+// unfinished is the name that a copy has until it is whole.
+func unfinished(dir string) string {
+	return filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir))
+}
+
+// finishKeys gives the keys of a copy that is whole their name.
+func finishKeys(dir string) error {
+	if err := errors.Join(os.Rename(unfinished(dir), dir), durable.SyncDir(filepath.Dir(dir))); err != nil {
+		return fmt.Errorf("set the keys aside: %w", err)
+	}
+	return nil
 }
 
 // copyTo copies the files of a log, and returns their size and sum.
@@ -80,13 +97,26 @@ func (l *Log) copyTo(dir string, src *Source, at func(string) error) (size int64
 	return size, hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// removeCopies removes what a copying left that was interrupted: the log is what it was. The log is locked.
-func removeCopies(log, keys string) error {
-	left, err := filepath.Glob(filepath.Join(sideDir(log), "."+asidePrefix+"*"))
+// endCopies ends a copying that was interrupted: what was finished keeps its keys, the rest is removed. The log is
+// locked. Of keys only names in their own directory are believed: whoever can write beside the log is not to have keys
+// removed, nor a copy that has its note.
+func endCopies(log, keys string) error {
+	left, err := filepath.Glob(filepath.Join(keys, "."+asidePrefix+"*"))
 	for _, dir := range left {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(keys, strings.TrimPrefix(filepath.Base(dir), "."))), os.RemoveAll(dir))
+		name := strings.TrimPrefix(filepath.Base(dir), ".")
+		if _, missing := os.Lstat(filepath.Join(sideDir(log), name)); missing == nil {
+			err = errors.Join(err, finishKeys(filepath.Join(keys, name)))
+		} else {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
 	}
-	return err
+	copies, bad := filepath.Glob(filepath.Join(sideDir(log), "."+asidePrefix+"*"))
+	for _, dir := range copies {
+		if _, missing := os.Lstat(filepath.Join(dir, asideNote)); errors.Is(missing, fs.ErrNotExist) {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	return errors.Join(err, bad)
 }
 
 // copyPart copies a file, read-only, and syncs it. Its bytes go into a sum, too.

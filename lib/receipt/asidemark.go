@@ -1,8 +1,10 @@
 package receipt
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/sys/unix"
 
 	"clawsh/lib/durable"
 	"clawsh/lib/record"
@@ -117,6 +120,59 @@ func (m mark) whole(log string) error {
 	return nil
 }
 
+// covers tells whether all that is left of the log is in the copy: the parts that are not removed yet, and the log
+// itself, if it does not hold the beginning of the new one already. The log is locked.
+func (m mark) covers(log string) (bool, error) {
+	copied := m.setAside(log, "").Log
+	had, err := countParts(copied)
+	if err != nil {
+		return false, fmt.Errorf("set the log aside: %w", err)
+	}
+	has, err := countParts(log)
+	if err != nil || has > had {
+		return false, err
+	}
+	for i := range has {
+		if same, err := sameSum(partPath(log, i), partPath(copied, i)); err != nil || !same {
+			return false, err
+		}
+	}
+	if same, err := sameSum(log, copied); err != nil || same || has > 0 {
+		return same, err
+	}
+	return m.opens(log)
+}
+
+// opens tells whether a log holds no more than the first receipt of the one that takes the other's place.
+func (m mark) opens(log string) (bool, error) {
+	f, err := openPart(log)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxMarkBytes))
+	if err != nil || len(raw) == maxMarkBytes {
+		return false, err
+	}
+	line, ended := bytes.CutSuffix(raw, []byte{'\n'})
+	want, err := m.receipt()
+	if err != nil {
+		return false, err
+	}
+	if r, err := Parse(line); err == nil {
+		return r.Tool == want.Tool && r.ArgsHash == want.ArgsHash, nil
+	}
+	return len(raw) == 0 || !ended && torn(line), nil
+}
+
+func sameSum(a, b string) (bool, error) {
+	x, y := sha256.New(), sha256.New()
+	if err := errors.Join(sumPart(x, a), sumPart(y, b)); err != nil {
+		return false, fmt.Errorf("set the log aside: %w", err)
+	}
+	return bytes.Equal(x.Sum(nil), y.Sum(nil)), nil
+}
+
 func sumPart(sum io.Writer, path string) error {
 	f, err := openPart(path)
 	if err != nil {
@@ -138,10 +194,24 @@ func Unfinished(path string, k *Keys) bool {
 func OpenIn(path, keys string) (*Source, error) {
 	if _, err := os.Lstat(markPath(path)); err == nil {
 		if k, err := LoadKeys(keys); err == nil {
-			if m, ok := readMark(path, k); ok && k.Origin == m.Origin && m.begun(path) {
+			if m, ok := readMark(path, k); ok && k.Origin == m.Origin && m.begun(path) && m.replaces(path) {
 				return Open(m.setAside(path, keys).Log)
 			}
 		}
 	}
 	return Open(path)
+}
+
+// replaces is covers for who does not hold the lock.
+func (m mark) replaces(log string) bool {
+	f, err := openPart(log)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if err := durable.Flock(f, unix.LOCK_SH); err != nil {
+		return false
+	}
+	copied, err := m.covers(log) // closing the file unlocks it
+	return err == nil && copied
 }

@@ -38,7 +38,7 @@ const (
 	waiting   phase = iota // blanks before an answer are signs of life
 	growing                // each byte of a body is a part of the answer
 	streaming              // lines are signs of life, events are parts of the answer
-	complete               // only a further event counts
+	complete               // nothing prolongs the wait for what may still come
 )
 
 // watch ends an attempt to which nothing comes. Two timers run: signs of life restart the first one, and only parts of the answer the

@@ -89,6 +89,9 @@ func TestSignsOfLife(t *testing.T) {
 		"half an hour of blanks":         {time.Minute, append(times(30, " "), fine), false, "", 32 * time.Minute},
 		"JSON, a byte a minute":          {time.Minute, letters(fine), false, "", 4 * time.Hour},
 		"the end, then comments":         {time.Minute, []string{text, stops, ": ping\n\n"}, true, "", 5 * time.Minute},
+		"the end, then empty events":     {time.Minute, []string{text, stops, "data: {}\n\n"}, true, "", 5 * time.Minute},
+		"the end, then empty choices":    {time.Minute, []string{text, stops, `data: {"choices":[]}` + "\n\n"}, true, "", 5 * time.Minute},
+		"the end, again and again":       {time.Minute, []string{text, stops}, true, "", 5 * time.Minute},
 		"the end, then bytes":            {time.Second, []string{text, stops, ":", "."}, true, "", 3 * time.Minute},
 		"the end, then usage":            {time.Minute, []string{text, stops, `data: {"choices":[],"usage":{"prompt_tokens":1}}` + "\n\n", ": ping\n\n"}, true, "", 6 * time.Minute},
 	} {

@@ -58,7 +58,7 @@ func (a *attempt) stream(caller, ctx context.Context, in io.Reader, w *watch) (*
 	r := a.reading()
 	kept := payload{}
 	err := events(in, a.server.maxBytes, func(event string, data []byte) error {
-		if len(bytes.TrimSpace(data)) > 0 {
+		if w.phase != complete && len(bytes.TrimSpace(data)) > 0 {
 			w.part()
 		}
 		text, err := r.Event(event, data)

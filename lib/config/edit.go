@@ -77,10 +77,13 @@ func locate(src []byte, table, name string) span {
 	p := span{table: table == ""}
 	var parser unstable.Parser
 	parser.Reset(src)
-	current, lines := "", &lineCount{data: src}
+	current, k := "", keeper{lines: &lineCount{data: src}, problems: &Problems{}}
 	for parser.NextExpression() {
 		e := parser.Expression()
-		key, _ := keyOf(lines, e.Key())
+		key, _, ok := k.keyOf(e.Key())
+		if !ok {
+			return p
+		}
 		if e.Kind == unstable.Table || e.Kind == unstable.ArrayTable {
 			current = key
 			if current == table {

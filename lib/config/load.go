@@ -20,6 +20,9 @@ import (
 // maxFileBytes bounds a configuration: far more than anybody writes.
 const maxFileBytes = 1 << 20
 
+// maxKeyParts is how many parts a dotted key may have: more than twice as many as any that is known.
+const maxKeyParts = 32
+
 // Load reads, completes and checks the configuration. Its error is a *Problems if the file is wrong. A file that is missing
 // means the defaults, unless it was named.
 func Load(p Paths) (*Config, error) {
@@ -144,7 +147,10 @@ func keys(data []byte, problems *Problems) map[string]position {
 	table, length := "", map[string]int{}
 	for p.NextExpression() {
 		e := p.Expression()
-		name, pos := keyOf(k.lines, e.Key())
+		name, pos, ok := k.keyOf(e.Key())
+		if !ok {
+			return k.at
+		}
 		switch e.Kind {
 		case unstable.Table:
 			table = numbered(name, length)
@@ -218,7 +224,10 @@ func (k *keeper) value(v *unstable.Node, key string) {
 	n := 0
 	for it := v.Children(); it.Next(); n++ {
 		if child := it.Node(); child.Kind == unstable.KeyValue {
-			name, pos := keyOf(k.lines, child.Key())
+			name, pos, ok := k.keyOf(child.Key())
+			if !ok {
+				return
+			}
 			k.pair(key, name, pos, child.Value())
 		} else {
 			k.value(child, element(key, n))
@@ -226,18 +235,24 @@ func (k *keeper) value(v *unstable.Node, key string) {
 	}
 }
 
-func keyOf(lines *lineCount, it unstable.Iterator) (string, position) {
+// keyOf is a key's name and place. One of too many parts is a problem: what is noted of each level grows with the square of them.
+func (k *keeper) keyOf(it unstable.Iterator) (name string, pos position, ok bool) {
 	var parts []string
-	pos := position{1, 1}
+	pos = position{1, 1}
 	for it.Next() {
 		n := it.Node()
+		if len(parts) == maxKeyParts {
+			k.problems.List = append(k.problems.List, Problem{Line: pos.line, Column: pos.column,
+				Message: fmt.Sprintf("a key has more than %d parts", maxKeyParts)})
+			return "", pos, false
+		}
 		if len(parts) == 0 {
-			pos = lines.at(int(n.Raw.Offset))
+			pos = k.lines.at(int(n.Raw.Offset))
 		}
 		// a dot inside a quoted name is no separator: written so that no known key looks like it
 		parts = append(parts, strings.ReplaceAll(string(n.Data), ".", `"."`))
 	}
-	return strings.Join(parts, "."), pos
+	return strings.Join(parts, "."), pos, true
 }
 
 // syntaxMessage keeps a parser's message from quoting the file.

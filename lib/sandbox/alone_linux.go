@@ -1,9 +1,15 @@
 package sandbox
 
 import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
 	"path/filepath"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
+	"clawsh/lib/seccomp"
 )
 
 // aloneRights are what a program that starts no other is held to: what it executes, and what it reads. Whatever the settings,
@@ -16,10 +22,34 @@ var systemReads = []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/
 	"/usr/share/locale", "/usr/share/i18n", "/usr/share/zoneinfo", "/usr/share/git-core", "/usr/libexec/git-core",
 	"/etc/ld.so.cache", "/etc/localtime", "/dev/null", "/dev/urandom"}
 
-// aloneExecutes are what may be executed for a program that starts no other: itself, the system's loaders of programs, and git
-// where it keeps itself a second time.
+// newLast is what a program that starts no other is started with. Which files it may execute does not keep it from that: what may
+// execute itself and the system's loader can run any file that it reads.
+func newLast() (last, error) {
+	var word [4]byte
+	if _, err := rand.Read(word[:]); err != nil {
+		return last{}, fmt.Errorf("confine a program: %w", err)
+	}
+	w := binary.NativeEndian.Uint32(word[:])
+	p, err := startsNothing(w).Assemble()
+	return last{p.Words(), uintptr(w)}, err
+}
+
+// startsNothing refuses every call that makes a process or a program, but threads, and the program that is started with the word.
+func startsNothing(word uint32) seccomp.Filter {
+	otherWord := seccomp.Arg{Index: 3, Op: seccomp.NotEqual, Value: word}
+	thread := seccomp.Arg{Index: 0, Op: seccomp.MaskSet, Value: unix.CLONE_THREAD}
+	return seccomp.Filter{Default: allow, Rules: []seccomp.Rule{
+		{Syscalls: []uintptr{unix.SYS_EXECVE}, Args: []seccomp.Arg{otherWord}, Action: eperm},
+		{Syscalls: []uintptr{unix.SYS_CLONE}, Args: []seccomp.Arg{thread}, Action: allow},
+		{Syscalls: append([]uintptr{unix.SYS_CLONE, unix.SYS_EXECVEAT}, forksHere...), Action: eperm},
+		{Syscalls: []uintptr{unix.SYS_CLONE3}, Action: enosys}, // its flags are in memory; libraries fall back on clone
+	}}
+}
+
+// aloneExecutes are what may be executed for a program that starts no other: itself, and the system's loaders, which the kernel
+// executes for it.
 func aloneExecutes(program string) []string {
-	files := []string{program, "/usr/lib/git-core/git", "/usr/libexec/git-core/git"}
+	files := []string{program}
 	for _, pattern := range []string{"/lib*/ld-*.so*", "/lib/*/ld-*.so*", "/usr/lib*/ld-*.so*", "/usr/lib/*/ld-*.so*"} {
 		found, _ := filepath.Glob(pattern)
 		files = append(files, found...)

@@ -35,6 +35,9 @@ var groupsHere = []group{
 	{why: "is for the kernel's own trampolines", do: enosys, calls: []uintptr{unix.SYS_UPROBE, unix.SYS_URETPROBE}},
 }
 
+// forksHere are the older calls of this machine that make a process.
+var forksHere = []uintptr{unix.SYS_FORK, unix.SYS_VFORK}
+
 // Arguments of arch_prctl(2) that programs need.
 const (
 	archSetGS, archSetFS, archGetFS, archGetGS = 0x1001, 0x1002, 0x1003, 0x1004

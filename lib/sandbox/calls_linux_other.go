@@ -6,4 +6,5 @@ var (
 	groupsHere  []group
 	checkedHere []checked
 	changesHere []change
+	forksHere   []uintptr
 )

@@ -45,14 +45,18 @@ func (s *Starter) Start(cmd *exec.Cmd, alone bool) error {
 		if err != nil {
 			return err
 		}
-		return spawn(cmd, ruleset, s.limits())
+		return spawn(cmd, ruleset, s.limits(), last{})
+	}
+	final, err := newLast()
+	if err != nil {
+		return errors.Join(setupError{ErrAlone}, err)
 	}
 	ruleset, err := newDomain(s.Reads, cmd.Path)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(ruleset)
-	return spawn(cmd, ruleset, s.limits())
+	return spawn(cmd, ruleset, s.limits(), final)
 }
 
 // limits are what a program has where the interpreter has something else.

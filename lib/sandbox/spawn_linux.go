@@ -24,7 +24,15 @@ type fork struct {
 	setsid     bool
 	ruleset    int // Landlock's; -1 for none
 	limits     []limit
+	last       last
 	failed     syscall.Errno // why it could not become the program: it shares our memory, and we wait until then
+}
+
+// last is what makes a program the last that it is itself: a filter of system calls in which no process starts and none becomes
+// another program, but by the word that execve(2) does not look at. The zero value is none.
+type last struct {
+	filter *unix.SockFprog
+	word   uintptr
 }
 
 // limit is one that the program has and we do not.
@@ -44,9 +52,10 @@ func afterFork()
 //go:linkname afterForkInChild syscall.runtime_AfterForkInChild
 func afterForkInChild()
 
-// spawn starts the command as os/exec would, with a ruleset and limits of its own. Its standard files have to be files.
-func spawn(cmd *exec.Cmd, ruleset int, limits []limit) error {
-	f := &fork{setsid: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setsid, ruleset: ruleset, limits: limits}
+// spawn starts the command as os/exec would, with a ruleset and limits of its own, and what may make it the last. Its standard files have
+// to be files.
+func spawn(cmd *exec.Cmd, ruleset int, limits []limit, final last) error {
+	f := &fork{setsid: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setsid, ruleset: ruleset, limits: limits, last: final}
 	if err := f.words(cmd); err != nil {
 		return err
 	}
@@ -191,7 +200,14 @@ func (f *fork) child() uintptr {
 			goto failed
 		}
 	}
-	_, _, errno = syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(f.path)), uintptr(unsafe.Pointer(&f.argv[0])), uintptr(unsafe.Pointer(&f.envv[0])))
+	if f.last.filter != nil {
+		_, _, errno = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(f.last.filter)))
+		if errno != 0 {
+			goto failed
+		}
+	}
+	_, _, errno = syscall.RawSyscall6(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(f.path)), uintptr(unsafe.Pointer(&f.argv[0])),
+		uintptr(unsafe.Pointer(&f.envv[0])), f.last.word, 0, 0)
 failed:
 	f.failed = errno
 	for {

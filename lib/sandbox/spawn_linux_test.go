@@ -27,7 +27,7 @@ func spawnFor(t *testing.T, cmd *exec.Cmd, limits ...limit) (output string, err 
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	}
-	err = spawn(cmd, noDomain, limits)
+	err = spawn(cmd, noDomain, limits, last{})
 	w.Close()
 	if err != nil {
 		return "", err
@@ -113,12 +113,12 @@ func TestSpawnSetsLimits(t *testing.T) {
 func TestSpawnFailsClosed(t *testing.T) {
 	made := t.TempDir() + "/made"
 	cmd := exec.Command("/bin/touch", made)
-	if err := spawn(cmd, 1<<20, nil); !errors.Is(err, syscall.EBADF) && !errors.Is(err, syscall.EPERM) && !errors.Is(err, syscall.ENOSYS) {
+	if err := spawn(cmd, 1<<20, nil, last{}); !errors.Is(err, syscall.EBADF) && !errors.Is(err, syscall.EPERM) && !errors.Is(err, syscall.ENOSYS) {
 		t.Errorf("%v", err)
 	}
 	cmd = exec.Command("/bin/touch", made)
 	cmd.Stdin = strings.NewReader("x")
-	if err := spawn(cmd, noDomain, nil); !errors.Is(err, errNoFile) {
+	if err := spawn(cmd, noDomain, nil, last{}); !errors.Is(err, errNoFile) {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(made); err == nil {

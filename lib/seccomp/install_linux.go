@@ -38,13 +38,20 @@ func (p Program) Listen() (int, error) {
 	return int(fd), nil
 }
 
+// Words is the program as the kernel takes it, for those who cannot call Install. It is nil for an empty one.
+func (p Program) Words() *unix.SockFprog {
+	if len(p) == 0 {
+		return nil
+	}
+	return &unix.SockFprog{Len: uint16(len(p)), Filter: (*unix.SockFilter)(unsafe.Pointer(&p[0]))}
+}
+
 func (p Program) install(flags uintptr) (uintptr, error) {
 	if len(p) == 0 {
 		return 0, fmt.Errorf("install a seccomp filter: it is empty")
 	}
-	prog := unix.SockFprog{Len: uint16(len(p)), Filter: (*unix.SockFilter)(unsafe.Pointer(&p[0]))}
 	// The raw call: nothing of the runtime may come between, as its own calls are judged from here on.
-	got, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	got, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(p.Words())))
 	runtime.KeepAlive(p)
 	if errno != 0 {
 		return 0, fmt.Errorf("install a seccomp filter: %w", errno)

@@ -86,7 +86,7 @@ func findLevel(word string) bool {
 
 // gitCommands are the commands of git that only look, with the options that are understood.
 var gitCommands = map[string]string{
-	"status":    "-s -b -u?=text -v -z --short --branch --porcelain?=text --long --verbose --untracked-files?=text --ignored?=text --show-stash --ahead-behind --no-ahead-behind --column?=text --no-column --renames --no-renames",
+	"status":    "-s -b -u?=text -v -z --short --branch --porcelain?=text --long --verbose --untracked-files?=text --ignored?=text --show-stash --ahead-behind --no-ahead-behind --column?=text --no-column --renames --no-renames --ignore-submodules?=text",
 	"log":       gitLog + " -L=text",
 	"show":      gitLog,
 	"diff":      gitDiff + " --cached --staged --merge-base",
@@ -107,7 +107,7 @@ var gitCommands = map[string]string{
 	"count-objects": "-v -H --verbose --human-readable", "stash": "", "version": "",
 }
 
-const gitDiff = "-p -u -s -U=number -w -b -a -R -M?=text -C?=text -B?=text -D -S=text -G=text -z --patch --no-patch --unified=number --raw --stat?=text --numstat --shortstat --dirstat?=text --summary --name-only --name-status --color?=text --no-color --color-words?=text --word-diff?=text --word-diff-regex=text " +
+const gitDiff = "--ignore-submodules?=text -p -u -s -U=number -w -b -a -R -M?=text -C?=text -B?=text -D -S=text -G=text -z --patch --no-patch --unified=number --raw --stat?=text --numstat --shortstat --dirstat?=text --summary --name-only --name-status --color?=text --no-color --color-words?=text --word-diff?=text --word-diff-regex=text " +
 	"--no-renames --find-renames?=text --find-copies?=text --ignore-all-space --ignore-space-change --ignore-space-at-eol --ignore-blank-lines --ignore-cr-at-eol --ignore-submodules?=text --minimal --patience --histogram --diff-algorithm=text --diff-filter=text --no-ext-diff --no-textconv --exit-code --quiet --check --full-index --binary --abbrev?=number --text --relative?=text --pickaxe-regex --pickaxe-all --inter-hunk-context=number --function-context -W --no-prefix --compact-summary --submodule?=text"
 
 const gitLog = gitDiff + " -n=number -g -i -E -F -P -m -c -r -t --max-count=number --oneline --graph --all --branches?=text --tags?=text --remotes?=text --decorate?=text --no-decorate --decorate-refs=text --since=text --after=text --until=text --before=text --author=text --committer=text --grep=text --all-match --invert-grep --regexp-ignore-case --extended-regexp --fixed-strings --merges --no-merges --first-parent --reverse --date=text --format=text --pretty?=text --abbrev-commit --no-abbrev-commit --follow --skip=number --topo-order --date-order --author-date-order --left-right --cherry-pick --simplify-by-decoration --full-history --no-notes --walk-reflogs --relative-date --ancestry-path --no-expand-tabs --encoding=text --source --boundary --max-parents=number --min-parents=number --log-size --full-diff --name-only"

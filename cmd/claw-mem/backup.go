@@ -118,7 +118,7 @@ func (b *backupJob) refuse(source string) error {
 	if info.Mode().Type() == fs.ModeSymlink || isDatabase(b.path, info) {
 		return nil
 	}
-	return envelope.Errorf(envelope.ExitUsage, "usage", "back up to %s: it is no database, and is not replaced", b.path).
+	return envelope.Errorf(envelope.ExitUsage, "usage", "back up to %s: it is not a database and is not replaced", b.path).
 		WithHint("choose another name, or remove it first")
 }
 

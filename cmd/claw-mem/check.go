@@ -60,7 +60,7 @@ func check() command.Command {
 	var k checker
 	return command.Command{Name: "check", Envelope: "memory check", Summary: "check the memory and its mirrors for damage",
 		Long: `Checks the database (its structure and that of its indexes, references, the schema), and whether the session mirrors say what it
-says. Exit code 1 if anything is wrong; a mirror that lacks its last lines, as after a crash, is told and is no damage. Others may go on reading and writing; with --words or --rebuild they wait to write.`,
+says. Exit code 1 if anything is wrong; a mirror that lacks its last lines (normal after a crash) is reported but is not damage. Others may keep reading and writing; with --words or --rebuild they wait to write.`,
 		Example: "claw-mem check --repair-mirror",
 		Flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&k.words, "words", false, "also compare every word of the search indexes with the entries")

@@ -48,7 +48,7 @@ func publicKeys(named string) ([]receipt.PublicKey, error) {
 	}
 	raw, err := readFile(named)
 	if err != nil {
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--key: it is no public key, and as a file: %w", err).WithHint("claw-receipt keys shows the public key")
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--key: neither a public key nor a file that can be read: %w", err).WithHint("claw-receipt keys shows the public key")
 	}
 	keys, err := receipt.ParsePublic(string(raw))
 	if err != nil {

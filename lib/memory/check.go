@@ -21,7 +21,7 @@ const (
 )
 
 // Problem is something that is wrong with a memory. Rebuilt tells that Rebuild, or for a mirror Mirror.Rewrite, mended it. Lag tells
-// that it is no damage: a mirror lacks its last lines, as a process leaves it that was killed.
+// that it is not damage: a mirror lacks its last lines, as a process leaves it that was killed.
 type Problem struct {
 	What           string `json:"what"`
 	ConversationID string `json:"conversation_id,omitzero"`

@@ -29,10 +29,13 @@ test: ## all tests, over the real binaries; TESTFLAGS=-v and the like go to go t
 race: ## the packages and the confinement of each program with the race detector, which needs cgo and a C compiler
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./lib/... ./cmd/...
 
-soak: ## the long run of the tests of crashes, full disks and many processes; make test does each once
-	CLAWSH_SOAK=1 $(GO) test ./test -count=1 -run 'Crash|Signals' -v -timeout 60m
-	$(GO) test ./test -count=10 -run 'EightProcesses|KilledProcesses|FullDisk' -v -timeout 60m
-	$(GO) test ./lib/memory ./lib/receipt ./lib/durable -count=10 -run 'Kill|FullDisk|FullDatabase|FileTooLarge|Writers|Processes|OpenersAndClosers' -timeout 60m
+# Tests of which make test runs a few rounds: those that call need.Rounds or need.Soak.
+SOAKED   := Crash|Signals|Mutants|Surroundings|StaysInside|StepsAreLinear|TakeSteps|ObeyedWords|WhileMigrating|Tiles
+REPEATED := EightProcesses|KilledProcesses|Kill|FullDisk|FullDatabase|FileTooLarge|Writers|Processes|OpenersAndClosers
+SOAK     ?= 1
+soak: ## all rounds of the tests of which make test runs a few: kills, signals, mutations, shapes; SOAK=5 runs five times as many
+	CLAWSH_SOAK=$(SOAK) $(GO) test -count=1 -timeout 60m -run '$(SOAKED)' $(TESTFLAGS) ./test ./lib/policy ./lib/memory ./lib/receipt
+	$(GO) test -count=$$((2 * $(SOAK))) -timeout 60m -run '$(REPEATED)' $(TESTFLAGS) ./lib/memory ./lib/receipt ./lib/durable
 
 lint: ## gofmt, vet on Linux and macOS, staticcheck
 	@test -z "$$(gofmt -l cmd lib test docs)" || { gofmt -l cmd lib test docs; exit 1; }

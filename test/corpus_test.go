@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"clawsh/test/corpus"
+	"clawsh/test/need"
 )
 
 const knownMisses = "../testdata/commands/known_misses.txt"
@@ -129,8 +130,11 @@ var surroundings = []string{"ls\n%s\n", "%s\nls\n", "{ %s\n}", "( %s\n)", "if tr
 	"echo ${x:-$(%s\n)}", "cat <<END\n$(%s\n)\nEND\n", "[[ -n $(%s\n) ]]", "a=($(%s\n))", "echo $(( $(%s\n) ))", "f() if true; then %s\nfi; f"}
 
 // everyNth is how many commands share a turn through the surroundings: each command gets a part of them, each surrounding a
-// part of the commands. All of both take four times as long.
-const everyNth = 4
+// part of the commands. In a soak fewer share it, and each gets more of them.
+const (
+	everyNth     = 16
+	everyNthSoak = 4
+)
 
 // TestSurroundingsMakeNothingMilder puts the commands of the lists into larger scripts: the gate may only become stricter. What
 // is no whole command by itself is left out.
@@ -143,6 +147,10 @@ func TestSurroundingsMakeNothingMilder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	nth := everyNth
+	if need.Soak() {
+		nth = everyNthSoak
+	}
 	var bare, dressed []corpus.Case
 	var inside []int // which of bare each of dressed holds
 	for _, c := range cases {
@@ -150,7 +158,7 @@ func TestSurroundingsMakeNothingMilder(t *testing.T) {
 			continue
 		}
 		bare = append(bare, c)
-		for i := len(bare) % everyNth; i < len(surroundings); i += everyNth {
+		for i := len(bare) % nth; i < len(surroundings); i += nth {
 			s := surroundings[i]
 			inside = append(inside, len(bare)-1)
 			dressed = append(dressed, corpus.Case{Command: strings.Replace(s, "%s", c.Command, 1)})

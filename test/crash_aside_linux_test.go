@@ -14,6 +14,7 @@ import (
 
 	"clawsh/lib/receipt"
 	"clawsh/lib/record"
+	"clawsh/test/need"
 )
 
 // claw-receipt set-aside is killed at random moments: the log that is verified then is the old one, as it was, or the new one, and once
@@ -22,10 +23,7 @@ func TestCrashKilledSetAside(t *testing.T) {
 	c := newCrash(t)
 	c.decisions(0, 300) // two parts and a log
 	c.recover()
-	rounds := 24
-	if os.Getenv("CLAWSH_SOAK") != "" {
-		rounds = 300
-	}
+	rounds := need.Rounds(8, 60)
 	template, left, span := filepath.Join(c.home, "template"), map[string]int{}, time.Duration(0)
 	c.copyAll(c.dir, template)
 	for round := range rounds {

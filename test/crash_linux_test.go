@@ -22,24 +22,13 @@ import (
 	"clawsh/test/need"
 )
 
-// The kills of one run: enough to hit every stage in every run, and with CLAWSH_SOAK set enough to hit every step.
-const (
-	crashKills     = 120
-	crashKillsSoak = 600
-)
-
 // patient bounds every wait: what takes longer hangs.
 const patient = 30 * time.Second
 
 // TestCrash kills each stage, and the whole group, at random moments of calls, and then holds what the gate has released
 // against the receipts: every call has exactly one, and none lies. CLAWSH_SEED replays the moments of a run.
 func TestCrash(t *testing.T) {
-	want := crashKills
-	if os.Getenv("CLAWSH_SOAK") != "" {
-		want = crashKillsSoak
-	} else if testing.Short() {
-		need.Asked(t, "-short")
-	}
+	want := need.Rounds(36, 120)
 	c := newCrash(t)
 	start := time.Now()
 	for round := 0; c.count() < want; {

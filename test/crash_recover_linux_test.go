@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"clawsh/lib/record"
+	"clawsh/test/need"
 )
 
 // decisions appends lines about calls that were allowed long ago to the audit log.
@@ -154,10 +155,7 @@ func there(file string) bool { _, err := os.Stat(file); return err == nil }
 // claw-receipt recover is killed while it writes, again and again, alone and several at once; in the end each call has one receipt.
 func TestCrashKilledRecover(t *testing.T) {
 	c := newCrash(t)
-	kills, rounds := 0, 30
-	if os.Getenv("CLAWSH_SOAK") != "" {
-		rounds = 200
-	}
+	kills, rounds := 0, need.Rounds(10, 40)
 	r := c.rng(0, 2)
 	calls := 0
 	for range rounds {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"clawsh/lib/record"
+	"clawsh/test/need"
 )
 
 // outsideCanary is what nothing that reads a repository may show: it lies outside the workspace, where programs of the sandbox
@@ -172,8 +173,15 @@ func TestReadingGitStaysInside(t *testing.T) {
 	if out, err := setUp.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	traps := slices.Concat(o.keyTraps(t), o.fileTraps(), o.pointerTraps())
+	traps := slices.Concat(o.keyTraps(t), o.fileTraps())
 	slices.SortFunc(traps, func(a, b trap) int { return strings.Compare(a.name, b.name) })
+	leads := 12 // so many at least must lead out
+	if !need.Soak() {
+		nth := 0
+		traps = slices.DeleteFunc(traps, func(trap) bool { nth++; return nth%4 != 1 })
+		leads = 2
+	}
+	traps = append(traps, o.pointerTraps()...)
 	layTraps(t, w, traps)
 	var in bytes.Buffer
 	for i := range traps {
@@ -195,7 +203,7 @@ func TestReadingGitStaysInside(t *testing.T) {
 	if n != len(traps) {
 		t.Errorf("%d results of %d", n, len(traps))
 	}
-	o.showsWithout(t, w, traps)
+	o.showsWithout(t, w, traps, leads)
 }
 
 // layTraps makes a repository for each trap, r1 and so on.
@@ -241,7 +249,7 @@ func checkTrap(t *testing.T, name string, line []byte) {
 }
 
 // showsWithout shows that the traps lead out: the same commands, without us.
-func (o outside) showsWithout(t *testing.T, w string, traps []trap) {
+func (o outside) showsWithout(t *testing.T, w string, traps []trap, least int) {
 	t.Helper()
 	var leads []string
 	for i, p := range traps {
@@ -251,7 +259,7 @@ func (o outside) showsWithout(t *testing.T, w string, traps []trap) {
 			leads = append(leads, p.name)
 		}
 	}
-	if len(leads) < 12 {
+	if len(leads) < least {
 		t.Errorf("only these lead out without a sandbox, so that they show nothing: %q", leads)
 	}
 	t.Logf("without the sandbox %d of %d lead out", len(leads), len(traps))

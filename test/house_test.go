@@ -186,7 +186,6 @@ func TestOneCodec(t *testing.T) {
 	}
 }
 
-// TestBuildsForMacOS keeps the promise that everything compiles there.
 // TestOneListOfKinds: nobody but the table keeps a list of kinds of records; what holds for some of them is a trait there, or a row of
 // the memory's forms.
 func TestOneListOfKinds(t *testing.T) {
@@ -232,14 +231,6 @@ func kindsIn(list *ast.CompositeLit) (n int) {
 		}
 	}
 	return n
-}
-
-func TestBuildsForMacOS(t *testing.T) {
-	cmd := exec.Command("go", "build", "./...")
-	cmd.Dir, cmd.Env = "..", append(os.Environ(), "GOOS=darwin", "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("GOOS=darwin go build: %v\n%s", err, out)
-	}
 }
 
 func binaries(t *testing.T) []string {

@@ -13,6 +13,7 @@ import (
 
 	"clawsh/test/corpus"
 	"clawsh/test/mutants"
+	"clawsh/test/need"
 )
 
 // canarySecret is in files outside the workspace, and in no output.
@@ -20,17 +21,11 @@ const canarySecret = "canary-7f3ad1c9"
 
 // TestMutantsTouchNothing is an attacker's week: mutations of the hostile commands, at the level full, where only what is
 // blocked is stopped, through the real gate and the real executor in the sandbox, as nobody if that can be. No file outside the
-// workspace is changed, made, or shown. ATTACK_TIME says how long, ATTACK_SEED where it begins; the same seed gives the same
-// commands.
+// workspace is changed, made, or shown. A few batches of them run, or those for which ATTACK_TIME suffices; ATTACK_SEED says where
+// it begins: the same seed gives the same commands.
 func TestMutantsTouchNothing(t *testing.T) {
 	needSandbox(t)
-	long, seed := 20*time.Second, uint64(1)
-	if s := os.Getenv("ATTACK_TIME"); s != "" {
-		var err error
-		if long, err = time.ParseDuration(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	more, seed := attackTime(t, need.Rounds(3, 30)), uint64(1)
 	if s := os.Getenv("ATTACK_SEED"); s != "" {
 		n, err := strconv.ParseUint(s, 10, 64)
 		if err != nil {
@@ -48,8 +43,8 @@ func TestMutantsTouchNothing(t *testing.T) {
 		"$PWD/../w2/secret.txt", a.home + "/.clawsh/config.toml", "../.bashrc", "$HOME/w2/secret.txt",
 		"/proc/self/cwd/../w2/secret.txt", "links/secret"}
 	r := rand.New(rand.NewPCG(seed, 11))
-	count, ran, end := 0, 0, time.Now().Add(long)
-	for batch := 0; time.Now().Before(end); batch++ {
+	count, ran := 0, 0
+	for batch := 0; more(batch); batch++ {
 		var in bytes.Buffer
 		var commands []string
 		for len(commands) < 60 {
@@ -80,7 +75,22 @@ func TestMutantsTouchNothing(t *testing.T) {
 	if ran == 0 {
 		t.Error("none of them ran, which shows nothing")
 	}
-	t.Logf("seed %d: %d mutants in %v, %d ran, nothing touched", seed, count, long, ran)
+	t.Logf("seed %d: %d mutants, %d ran, nothing touched", seed, count, ran)
+}
+
+// attackTime tells whether another batch runs.
+func attackTime(t *testing.T, batches int) func(batch int) bool {
+	t.Helper()
+	s := os.Getenv("ATTACK_TIME")
+	if s == "" {
+		return func(batch int) bool { return batch < batches }
+	}
+	long, err := time.ParseDuration(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := time.Now().Add(long)
+	return func(int) bool { return time.Now().Before(end) }
 }
 
 // attacked is a home with canaries beside a workspace full of ways out.

@@ -17,12 +17,7 @@ import (
 
 	"clawsh/lib/process"
 	"clawsh/lib/receipt"
-)
-
-// How many times a program is sent a signal: a few of each kind in every run, and with CLAWSH_SOAK set at every moment.
-const (
-	signalRounds     = 60
-	signalRoundsSoak = 500
+	"clawsh/test/need"
 )
 
 // tableCodes are the exit codes that docs/SCHEMAS.md lists, and 137, which SIGKILL makes.
@@ -50,12 +45,7 @@ type signalling struct {
 // codes are those of the signal, or of a program that had ended; nothing of it is left running; afterwards every released call has one receipt,
 // and log, memory and locks are as they should be. CLAWSH_SEED replays the moments.
 func TestSignals(t *testing.T) {
-	rounds := signalRounds
-	if os.Getenv("CLAWSH_SOAK") != "" {
-		rounds = signalRoundsSoak
-	} else if testing.Short() {
-		rounds = 20
-	}
+	rounds := need.Rounds(24, 100)
 	s := &signalling{crash: newCrash(t), codes: map[string]int{}}
 	s.prepare()
 	next := make(chan int)

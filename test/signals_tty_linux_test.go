@@ -12,15 +12,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"clawsh/test/need"
 )
 
 // TestSignalsRestoreTheTerminal: however a signal ends a conversation on a terminal, while it starts, waits for a message or answers one, the
 // terminal is as it was before, and the exit code is that of the signal.
 func TestSignalsRestoreTheTerminal(t *testing.T) {
-	rounds := 12
-	if os.Getenv("CLAWSH_SOAK") != "" {
-		rounds = 100
-	}
+	rounds := need.Rounds(6, 20)
 	c := newCrash(t)
 	fixture := `{"tool_calls":[{"name":"shell","args":{"command":"ls -d ."}}]}` + "\n" + `{"final_text":"done","delay_ms":50}` + "\n"
 	if err := os.WriteFile(filepath.Join(c.dir, "fixture.jsonl"), []byte(fixture), 0o600); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"clawsh/test/corpus"
+	"clawsh/test/need"
 )
 
 // newEffort is the effort of a verdict that everybody waits for.
@@ -80,10 +81,13 @@ func effortOf(p *Policy, script string) (int, finding) {
 // The gate takes steps that grow no faster than a script does, or blocks it: no shape of script keeps it busy.
 func TestStepsAreLinear(t *testing.T) {
 	p := policyIn(t, "full", nil)
-	complexes := 0
+	complexes, sizes := 0, []int{60, 240}
+	if need.Soak() {
+		sizes = append(sizes, 960)
+	}
 	for name, shape := range shapes() {
 		base, at := 0, 0
-		for _, n := range []int{60, 240, 960} {
+		for _, n := range sizes {
 			script := shape(n)
 			if len(script) > maxScriptBytes {
 				break

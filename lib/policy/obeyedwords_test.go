@@ -8,6 +8,7 @@ import (
 
 	"clawsh/lib/config"
 	"clawsh/lib/obeyed"
+	"clawsh/test/need"
 )
 
 // wordRoutes are ways in which a command writes a file whose name stands in it: NAME is the file. Some stand in a small
@@ -36,8 +37,11 @@ func TestObeyedWords(t *testing.T) {
 			if name == ".git" {
 				continue // that has rules of its own
 			}
-			for _, place := range []string{name, "sub/" + name} {
-				for _, route := range wordRoutes {
+			for p, place := range []string{name, "sub/" + name} {
+				for i, route := range wordRoutes {
+					if !need.Soak() && (i+len(name)+p)%2 > 0 {
+						continue // each way is taken to many names, and each name in many ways
+					}
 					script := strings.ReplaceAll(route, "NAME", place)
 					v := full.Decide(Call{Tool: "shell", Args: args(t, map[string]string{"command": script})})
 					if v.Outcome == Allow {

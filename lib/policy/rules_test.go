@@ -67,7 +67,7 @@ func TestRulesThatFail(t *testing.T) {
 		if v.Outcome != Deny || v.Rule != "rule.r" || !strings.Contains(v.Reason, "the rule r failed") {
 			t.Errorf("%s: %+v", when, v)
 		}
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s took %v", when, took)
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/transparency-dev/merkle/proof"
 	"github.com/transparency-dev/merkle/rfc6962"
 	"golang.org/x/mod/sumdb/note"
+
+	"clawsh/test/need"
 )
 
 // others is the tree of a log as transparency.dev's library has it: the hash of each whole subtree.
@@ -71,7 +73,11 @@ func spoken(level int, n, width uint64) string {
 // the byte, and has proofs checked by these.
 func TestTilesByOthers(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{255, 256, 257, 512, 1000, 66_100} {
+	sizes := []int{255, 256, 257, 512, 1000}
+	if need.Soak() {
+		sizes = append(sizes, 66_100)
+	}
+	for _, size := range sizes {
 		t.Run(strconv.Itoa(size), func(t *testing.T) {
 			path, keys := aLog(t, size)
 			k := keysOf(t, Options{Keys: keys})

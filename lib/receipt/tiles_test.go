@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"clawsh/lib/record"
+	"clawsh/test/need"
 )
 
 // aLog makes a log of n receipts as appends make them, without the syncs, and its head.
@@ -127,7 +128,7 @@ func rootOf(t *testing.T, lines [][]byte) tlog.Hash {
 // With tiles the answers are those that reading everything gives, whatever the size.
 func TestTilesSayWhatTheLogSays(t *testing.T) {
 	for _, n := range []int{1, 255, 256, 257, 511, 512, 513, 1000, 65537} {
-		if n > 2000 && testing.Short() {
+		if n > 2000 && !need.Soak() {
 			continue
 		}
 		path, keys := aLog(t, n)

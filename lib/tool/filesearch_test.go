@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,7 +9,7 @@ import (
 	"testing"
 
 	"clawsh/lib/card"
-	"time"
+	"clawsh/lib/record"
 )
 
 func TestFileSearch(t *testing.T) {
@@ -80,16 +81,38 @@ func TestFileSearchIsBounded(t *testing.T) {
 	if !r.Success || r.Meta.Truncated || len(r.Output) > env.Config.Limits.MaxOutputBytes || !strings.Contains(r.Output, "which fill the output") {
 		t.Errorf("%d bytes, %+v", len(r.Output), r.Meta)
 	}
-	env.Config.Limits.ToolTimeoutS = 0.02
 	put(t, env, "slow", strings.Repeat(strings.Repeat("ab", 500)+"\n", 60)) // within max_file_bytes
 	for i := range 200 {
 		put(t, env, fmt.Sprintf("z/%d", i), strings.Repeat(strings.Repeat("ab", 500)+"\n", 60))
 	}
-	begin := time.Now()
-	r = call(t, env, "file_search", `{"pattern":"(a*b*)*c(a|b)*d","glob":"z/*"}`)
-	if time.Since(begin) > 5*time.Second || !strings.Contains(r.Output+r.Error, "for time") && !strings.Contains(r.Output+r.Error, "timed out") {
-		t.Errorf("after %v: %+v", time.Since(begin), r)
+	r, looks := searchUntil(t, env, `{"pattern":"(a*b*)*c(a|b)*d","glob":"z/*"}`, 100)
+	if !strings.Contains(r.Output, "stopped for time after ") || looks > 110 {
+		t.Errorf("after %d looks at the time: %+v", looks, r)
 	}
+}
+
+// ending is a context whose time is up when it has been looked at some times.
+type ending struct {
+	context.Context
+	looks, most int
+}
+
+func (e *ending) Err() error {
+	if e.looks++; e.looks > e.most {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// searchUntil searches until the time has been looked at some times, and says how often it was.
+func searchUntil(t *testing.T, env *Env, args string, most int) (Result, int) {
+	t.Helper()
+	env.Config.Limits.ToolTimeoutS = 3600
+	over, cancel := withTimeout(t.Context(), 0, 0)
+	defer cancel()
+	ctx := &ending{Context: over, most: most}
+	r := bind(searchFiles).invoke(ctx, record.Raw(args), env)
+	return r, ctx.looks
 }
 
 // TestFileSearchPatternsAreBounded: no pattern keeps a search from looking at the time.
@@ -106,10 +129,13 @@ func TestFileSearchPatternsAreBounded(t *testing.T) {
 			t.Errorf("%s: %+v", p, r)
 		}
 	}
-	env.Config.Limits.ToolTimeoutS = 0.05
-	put(t, env, "long", strings.Repeat(strings.Repeat("a", 300)+"\n", 3000))
-	if r := call(t, env, "file_search", `{"pattern":"(a?){50}b"}`); !r.Success || !strings.Contains(r.Output, "[") {
-		t.Errorf("%+v", r)
+	put(t, env, "long", strings.Repeat(strings.Repeat("a", 300)+"\n", 300))
+	r, looks := searchUntil(t, env, `{"pattern":"(a?){50}b"}`, 1<<30)
+	if least := 300 * 301 / (lookAfter + 301); !r.Success || looks < least {
+		t.Errorf("it looked %d times at the time, want %d: %+v", looks, least, r)
+	}
+	if r, looks = searchUntil(t, env, `{"pattern":"(a?){50}b"}`, 10); !r.Success || !strings.Contains(r.Output, "stopped for time") || looks > 20 {
+		t.Errorf("after %d looks: %+v", looks, r)
 	}
 }
 
@@ -201,11 +227,9 @@ func TestFileSearchBoundsGitignores(t *testing.T) {
 		dir += "d/"
 	}
 	put(t, env, dir+strings.Repeat("a", 250), "needle\n")
-	env.Config.Limits.ToolTimeoutS = 2
-	began := time.Now()
-	r := call(t, env, "file_search", `{"pattern":"needle"}`)
-	if took := time.Since(began); !r.Success || took > 2*time.Second {
-		t.Errorf("after %s: %s%s", took, r.Output, r.Error)
+	r, looks := searchUntil(t, env, `{"pattern":"needle"}`, 100)
+	if !r.Success || !strings.Contains(r.Output, "stopped for time") || looks > 200 {
+		t.Errorf("after %d looks at the time: %s%s", looks, r.Output, r.Error)
 	}
 	var stack ignores
 	for range 3 {

@@ -140,9 +140,9 @@ func TestCrashKilledBrokerDoesNotLie(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, res := range c.seen {
-		text := "what it has done is unknown"
+		text := "the outcome of this call is unknown"
 		if res.ID == "call-2" {
-			text = "the part of claw-exec that starts programs has ended"
+			text = "the claw-exec broker, which starts programs, has died"
 		}
 		if res.Status != "failed" || !strings.Contains(res.Error, text) {
 			t.Errorf("%s: %s, %q, %q, want %q", res.ID, res.Status, res.Output, res.Error, text)

@@ -63,7 +63,7 @@ func TestNothingRunsWithoutRoomForReceipts(t *testing.T) {
 tool: exit 1
 "code":"receipt.failed"
 stage: exit 1
-every call that was allowed has its receipt
+every allowed call has its receipt
 then: exit 0
 3 agrees
 `

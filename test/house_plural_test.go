@@ -18,7 +18,7 @@ var (
 	counted = regexp.MustCompile(`^%[dv] ((?:(?:binary|more|other|such|tool) )?[a-z]+s)\b`)
 	// What stands before and after the number of a bound, or of what is over it: that is never one.
 	over  = regexp.MustCompile(`(?:more than|at most|longer than) (?:about )?$`)
-	above = regexp.MustCompile(`^%d [a-z]+(?:, the limit is|, at most| are more than| are too many| is too long| were replaced already)`)
+	above = regexp.MustCompile(`^%d [a-z]+(?:, the limit is|, at most|; a call can have at most| are more than| are too many| is too long| were already replaced|, more than the useful maximum)`)
 )
 
 var singular = map[string]bool{"is": true, "was": true, "has": true, "lies": true, "ms": true, "s": true, "as": true, "says": true}

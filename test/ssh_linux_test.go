@@ -135,10 +135,10 @@ func TestStagesBySSH(t *testing.T) {
 	if out := must(f.line("far", "claw-exec")+" <gated", ""); !strings.Contains(out, "used before") {
 		t.Error(out)
 	}
-	if out := must(gate+" | claw-exec", call("3", ".")); !strings.Contains(out, "not made out to executor") {
+	if out := must(gate+" | claw-exec", call("3", ".")); !strings.Contains(out, "not signed for executor") {
 		t.Error(out)
 	}
-	if out := must("claw-gate | "+f.line("far", "claw-exec"), call("4", ".")); !strings.Contains(out, "not made out to executor") {
+	if out := must("claw-gate | "+f.line("far", "claw-exec"), call("4", ".")); !strings.Contains(out, "not signed for executor") {
 		t.Error(out)
 	}
 	// another gate's key, and a key of ssh that is not known there

@@ -23,7 +23,7 @@ type acceptResult struct {
 
 // WriteText says what is accepted, and what the gate has to be told.
 func (a acceptResult) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "gate %s is accepted, with %d policy\nrun it with: claw-gate --executor %s\n", a.Gate, len(a.Policies), a.Executor)
+	_, err := fmt.Fprintf(w, "gate %s is accepted, with %d policy\non its host, run: claw-gate --executor %s\n", a.Gate, len(a.Policies), a.Executor)
 	return err
 }
 
@@ -31,10 +31,10 @@ func (a acceptResult) WriteText(w io.Writer) error {
 const maxPublicBytes = 64 << 10
 
 func accept() command.Command {
-	return command.Command{Name: "accept", Args: "[FILE]", Max: 1, Access: accepting, Summary: "accept the permits of another host's gate",
-		Long: `Reads what claw-gate keys writes on the other host: the gate's public key, and the hash of its policy. From then on calls run
-here that it permits under that policy, to this executor, unless the policy of this host denies them. When the policy there
-changes, it has to be accepted again. To take it back, remove its file from keys/gates.`,
+	return command.Command{Name: "accept", Args: "[FILE]", Max: 1, Access: accepting, Summary: "accept the permits of a gate on another host",
+		Long: `Reads the output of claw-gate keys on the other host: the public key of the gate and the hash of its policy. From then
+on, calls that this gate permits under that policy run here, unless the policy of this host denies them. When the
+policy there changes, accept it again. To undo this, remove the file of that gate from keys/gates.`,
 		Example: "ssh desk claw-gate keys | claw-exec accept",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

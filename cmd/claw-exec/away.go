@@ -67,7 +67,7 @@ func (b *client) read() {
 		closeAll(files) // none are expected
 		b.mu.Lock()
 		if err != nil {
-			b.gone = errors.New("the part of claw-exec that starts programs has ended")
+			b.gone = errors.New("the claw-exec broker, which starts programs, has died")
 			for _, ch := range b.waiting {
 				close(ch)
 			}
@@ -113,7 +113,7 @@ func (b *client) do(ctx context.Context, a ask, files ...*os.File) (answer, erro
 }
 
 // errLost: the broker was asked, and has ended without an answer.
-var errLost = errors.New("the part of claw-exec that runs it has ended, and what it has done is unknown")
+var errLost = errors.New("the claw-exec broker died; the outcome of this call is unknown")
 
 func (b *client) reply(r answer, ok bool) (answer, error) {
 	if !ok {

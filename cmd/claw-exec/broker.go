@@ -125,7 +125,7 @@ func (b *brokerState) answer(ctx context.Context, a ask, files []*os.File) answe
 		r := tool.Run(ctx, t, a.Args, &tool.Env{Config: b.config, SelfEnv: process.Environment(b.call.Environ, config.PathEnv(b.config, nil)...), Log: b.call.Log, Secrets: b.call.Secrets, ConversationID: a.ConversationID})
 		return answer{Result: &r}
 	}
-	return answer{Error: "the broker was asked for something that it does not do"}
+	return answer{Error: "unknown request to the broker"}
 }
 
 // run has a script interpreted in the sandbox, by ourselves.

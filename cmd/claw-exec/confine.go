@@ -30,8 +30,8 @@ type confineSpec struct {
 func confineCommand() command.Command {
 	return command.Command{Name: "confine", Access: command.Unconfined, Hidden: true, Args: "SPEC -- PROGRAM [ARG…]", Min: 2, Max: -1,
 		Summary: "run a program in the sandbox",
-		Long: `Runs a program in the sandbox that SPEC describes, a JSON object (docs/SECURITY.md), and exits with its code: 71 if
-the sandbox cannot be set up, 2 if time is up. The program is looked for nowhere: name it by its absolute path.`,
+		Long: `Runs PROGRAM in the sandbox described by SPEC, a JSON object (docs/SECURITY.md), and exits with the code of PROGRAM; 71
+if the sandbox cannot be set up, 2 if the time is up. PROGRAM must be an absolute path.`,
 		Example: `claw-exec confine '{"engine":"auto","workspace":"/srv/w","timeout_s":5,"limits":{…}}' -- /bin/ls`,
 		Run:     runConfined}
 }
@@ -42,7 +42,7 @@ func runConfined(ctx context.Context, c *command.Call) (command.Result, error) {
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "read the description of the sandbox: %w", err)
 	}
 	if spec.TimeoutS <= 0 {
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "timeout_s is not set: a program without a limit of time is not started")
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "timeout_s is not set: a program needs a time limit")
 	}
 	if spec.Engine == "" {
 		spec.Engine = "auto"

@@ -21,7 +21,7 @@ const maxFetch = 16 << 20
 // fetch is the child that reads the web: the only part of claw-exec that has a network, and it has nothing else.
 func fetch() command.Command {
 	return command.Command{Name: "fetch", Access: fetching, Hidden: true, Args: "TOOL", Min: 1, Max: 1,
-		Summary: "run a tool that reads the web for claw-exec: arguments in, a result out",
+		Summary: "run a tool that reads the web for claw-exec: arguments in, result out",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -60,7 +60,7 @@ func (b *brokerState) fetch(ctx context.Context, a ask) answer {
 	}
 	var r tool.Result
 	if err := record.Decode(out.Bytes(), &r); err != nil || code != 0 {
-		return answer{Error: fmt.Sprintf("the child that reads the web ended with exit status %d and no result", code)}
+		return answer{Error: fmt.Sprintf("the process that reads from the web exited with status %d and without a result", code)}
 	}
 	return answer{Result: &r}
 }

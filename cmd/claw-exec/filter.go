@@ -96,10 +96,10 @@ func openExecutor(c *command.Call) (*executor, error) {
 		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the public keys of gates: %w", err)
 	}
 	if e.register, err = permit.OpenRegister(cfg.PermitsUsedPath()); err != nil {
-		return nil, fmt.Errorf("open the register of used permits: %w", err)
+		return nil, fmt.Errorf("open the list of used permits: %w", err)
 	}
 	if e.underWay, err = durable.Share(cfg.UnderWayPath()); err != nil {
-		return nil, fmt.Errorf("say that calls may be under way: %w", err)
+		return nil, fmt.Errorf("announce that calls may be running: %w", err)
 	}
 	if e.force, err = policy.NewInForce(cfg, c.Reload, c.Again()); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ type outcome struct {
 func (e *executor) handle(ctx context.Context, line record.Line, out *stage.Writer) error {
 	for _, name := range owned {
 		if _, ok := line.Field(name); ok {
-			return envelope.Errorf(0, "tool_call.invalid", "tool call %s has a field %q already", line.ID(), name)
+			return envelope.Errorf(0, "tool_call.invalid", "tool call %s already has a field %q", line.ID(), name)
 		}
 	}
 	var call record.ToolCall
@@ -250,7 +250,7 @@ func (e *executor) permitted(ctx context.Context, call record.ToolCall, with pol
 	}
 	t, ok := tool.Lookup(call.Tool)
 	if !ok {
-		return failed("there is no tool of this name")
+		return failed("there is no such tool")
 	}
 	ctx, cancel := e.watchEstop(ctx)
 	defer cancel(nil)
@@ -303,7 +303,7 @@ func (e *executor) admit(ctx context.Context, call record.ToolCall) (policy.Perm
 	}
 	expires, err := time.Parse(record.TimeFormat, claims.ExpiresAt)
 	if err != nil {
-		return with, fmt.Errorf("permit: its expiry is not a time: %w", err)
+		return with, fmt.Errorf("permit: invalid expiry time: %w", err)
 	}
 	if err := e.register.Use(claims.Nonce, expires, now); err != nil {
 		return with, fmt.Errorf("permit: %w", err)
@@ -326,9 +326,9 @@ func (e *executor) inForce(ctx context.Context, call record.ToolCall, claims per
 	own := e.gates.Own(claims)
 	switch {
 	case own && claims.PolicyHash != e.policy.Hash(): // even if somebody has accepted this home's gate as that of another
-		return errors.New("it is of another policy than the one in force here: call again")
+		return errors.New("it was signed under another policy than the one in force here; make the call again")
 	case !own && !e.gates.Accepts(claims):
-		return fmt.Errorf("its policy is not accepted here: run claw-gate keys on the host of gate %s, and claw-exec accept on this one", claims.HomeID)
+		return fmt.Errorf("its policy is not accepted here; run claw-gate keys on the host of gate %s, and claw-exec accept with its output on this one", claims.HomeID)
 	}
 	if own {
 		return nil
@@ -338,7 +338,7 @@ func (e *executor) inForce(ctx context.Context, call record.ToolCall, claims per
 		return fmt.Errorf("%w: %w", errUndecided, err)
 	}
 	if d.Outcome == policy.Deny {
-		return fmt.Errorf("the policy of this host denies it: %s", d.Reason)
+		return fmt.Errorf("denied by the policy of this host: %s", d.Reason)
 	}
 	return nil
 }

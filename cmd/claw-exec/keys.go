@@ -15,7 +15,7 @@ import (
 func openSealer(cfg *config.Config) (*permit.Sealer, error) {
 	s, _, err := permit.OpenSealer(cfg.SealKeyDir(), cfg.ExecutorsDir())
 	if err != nil {
-		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the key of seals: %w", err)
+		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the seal key: %w", err)
 	}
 	return s, nil
 }
@@ -34,9 +34,9 @@ func (k keysResult) WriteText(w io.Writer) error {
 }
 
 func keys() command.Command {
-	return command.Command{Name: "keys", Access: making, Summary: "show the public key of the seals on results",
-		Long: `Writes the public key by which the seals of this home's results are checked, and makes the key first if there is none. The
-secret one stays in keys/exec, where only claw-exec may read.`,
+	return command.Command{Name: "keys", Access: making, Summary: "show the public key for seals on results",
+		Long: `Prints the public key that verifies the seals on results of this home, and creates the key pair first if there is none.
+The secret key stays in keys/exec, which only claw-exec can read.`,
 		Example: "claw-exec keys\nssh build claw-exec keys | claw-receipt accept",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

@@ -15,9 +15,9 @@ func main() {
 	command.Main(command.App{
 		Name:    "claw-exec",
 		Summary: "run permitted tool calls: gated tool_call records in, tool_result records out",
-		Long: `Reads tool_call records that claw-gate has added a verdict to. It runs only what bears a valid, unexpired and
-unused permit for exactly these arguments, and writes the record back as a tool_result. A denied call becomes a
-result with status denied and no tool is touched. Other records pass through unchanged.`,
+		Long: `Reads tool_call records with the verdict of claw-gate, and writes each back as a tool_result. A call runs only with a
+valid, unexpired and unused permit for exactly its arguments. A denied call becomes a result with status denied,
+without any tool being touched. Other records pass through unchanged.`,
 		Commands: []command.Command{filter(), list(), show(), keys(), accept(), preflightCommand(), confineCommand(), broker(), fetch()},
 	})
 }

@@ -28,15 +28,15 @@ type preflight struct {
 
 // WriteText writes an engine a line, and below it what it lacks.
 func (p preflight) WriteText(w io.Writer) error {
-	state := "programs can be run"
+	state := "programs can run"
 	if !p.Usable {
-		state = "no program can be run: " + p.Why
+		state = "no program can run: " + p.Why
 	}
 	fmt.Fprintf(w, "%-19s %s, layout %s: %s\n", "sandbox here", p.Mode, p.Layout, terminal.Escape(state))
 	for _, e := range p.Engines {
-		state := "works, gives every guarantee"
+		state := "works, provides every guarantee"
 		if len(e.Missing) > 0 {
-			state = "works, but does not fully give: " + join(e.Missing)
+			state = "works, but does not fully provide: " + join(e.Missing)
 		}
 		if !e.Works {
 			state = "does not work here: " + e.Why
@@ -62,13 +62,13 @@ func (p preflight) failed() error {
 	if p.Usable {
 		return nil
 	}
-	return envelope.Errorf(envelope.ExitSandbox, "sandbox.unavailable", "no program can be run: %s", p.Why).
+	return envelope.Errorf(envelope.ExitSandbox, "sandbox.unavailable", "no program can run: %s", p.Why).
 		WithHint("%s", (&sandbox.Unavailable{Mode: p.Mode, Reasons: []string{p.Why}}).Hint())
 }
 
 func preflightCommand() command.Command {
-	return command.Command{Name: "sandbox", Access: command.Unconfined, Summary: "show which sandbox engines work here, by starting each",
-		Long:    "Starts a program that does nothing in every engine of this system, and says what each gives and why others do not work.",
+	return command.Command{Name: "sandbox", Access: command.Unconfined, Summary: "show which sandbox engines work on this machine",
+		Long:    "Starts a program that does nothing in every engine of this system, and reports the guarantees of each, or why it does not work.",
 		Example: "claw-exec sandbox",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

@@ -17,7 +17,7 @@ func TestUndecidedCallIsNotDenied(t *testing.T) {
 		status, permit string
 	}{
 		{fmt.Errorf("%w: %w", errUndecided, context.Canceled), record.StatusFailed, ""},
-		{fmt.Errorf("%w: the policy of this host denies it", errPolicy), record.StatusDenied, record.PermitInvalid},
+		{fmt.Errorf("%w: denied by the policy of this host", errPolicy), record.StatusDenied, record.PermitInvalid},
 		{fmt.Errorf("permit: %w", permit.ErrUsed), record.StatusDenied, record.PermitUsed},
 		{fmt.Errorf("permit: %w", permit.ErrExpired), record.StatusDenied, record.PermitExpired},
 	} {

@@ -22,15 +22,15 @@ import (
 // always offers the rule that would answer this question from now on, and writes it if the person says so again. It tells
 // whether the call may run. A rule that cannot be written is said so, and the yes is to this call.
 func (g *gate) always(ctx context.Context, r config.Rule, words string) (bool, error) {
-	const question = "Write it, and run the call? [y/N] "
-	shown := fmt.Sprintf("\nThis rule allows %s:\n  name    %s\n  when    %s\n  decide  %s\nIt is appended to %s; clawsh policy rules remove %s takes it away.\n%s",
+	const question = "Write the rule, and run the call? [y/N] "
+	shown := fmt.Sprintf("\nThis rule allows %s:\n  name    %s\n  when    %s\n  decide  %s\nIt will be appended to %s. To remove it: clawsh policy rules remove %s\n%s",
 		terminal.Escape(words), r.Name, terminal.Sanitize(r.When), r.Decide, terminal.Escape(g.config.RulesPath()), r.Name, question)
 	given, err := terminal.Choose(ctx, shown, typed(writings()), again(writings(), question))
 	if err != nil || given != "y" && given != "yes" {
 		return false, err
 	}
 	if err := g.adopt(r); err != nil {
-		g.call.Log.Warn("the rule was not written, the call is allowed once", "rule", r.Name, "error", err.Error())
+		g.call.Log.Warn("the rule was not written; the call is allowed once", "rule", r.Name, "error", err.Error())
 	}
 	return true, nil
 }
@@ -79,7 +79,7 @@ func appendRule(path string, r config.Rule) error {
 		block = append([]byte("\n"), block...)
 	}
 	if len(whole)+len(block) > maxRules {
-		return fmt.Errorf("%s would be longer than %d bytes: remove rules", path, maxRules)
+		return fmt.Errorf("%s would be longer than %d bytes; remove rules first", path, maxRules)
 	}
 	if back, err := config.ParseRules(slices.Concat(whole, block)); err != nil || len(back) != len(rules)+1 || back[len(rules)].When != r.When {
 		return errors.Join(errors.New("the rule cannot be written as TOML"), err)

@@ -12,8 +12,8 @@ type answer struct{ key, word, short, means string }
 func approvals(always bool) []answer {
 	all := []answer{
 		{"y", "yes", "yes, once", "run this call, once"},
-		{"s", "session", "yes, to exactly this call for the rest of the session", "run it, and do not ask about exactly this call again in this session"},
-		{"a", "always", "always, by a rule that is shown first", "show a rule that would always allow it; it is written only if you confirm it"},
+		{"s", "session", "yes, and to the same call for the rest of the session", "run it, and do not ask about exactly the same call again in this session"},
+		{"a", "always", "always, with a rule that is shown first", "show a rule that would always allow it; it is written only if you confirm it"},
 		{"n", "no", "no (?: what each answer means)", "do not run it; the model is told that you refused"},
 	}
 	if !always {

@@ -43,7 +43,7 @@ func atEnd(e *durable.End) error {
 		return err
 	}
 	if last != nil && !begins(last) {
-		return errors.New("its last line is not one of the gate's: see claw-gate audit")
+		return errors.New("its last line was not written by the gate; see claw-gate audit")
 	}
 	if !e.Torn {
 		return nil
@@ -56,7 +56,7 @@ func atEnd(e *durable.End) error {
 	if i := bytes.LastIndexByte(tail, '\n'); (i >= 0 || from == 0) && begins(tail[i+1:]) {
 		return nil
 	}
-	return errors.New("it ends with bytes that are not the gate's: see claw-gate audit")
+	return errors.New("its last bytes were not written by the gate; see claw-gate audit")
 }
 
 // maxTail is more than a line of the log has.
@@ -77,7 +77,7 @@ type auditResult struct {
 func (a auditResult) WriteText(w io.Writer) error {
 	text := fmt.Sprintf("%s: %s", a.Path, spelling.Count(a.Lines, "decision"))
 	if a.Torn > 0 {
-		text += fmt.Sprintf(", %d cut by a crash", a.Torn)
+		text += fmt.Sprintf(", %d truncated by a crash", a.Torn)
 	}
 	if a.Foreign > 0 {
 		text += fmt.Sprintf(", %s that the gate has not written, the first bad line is number %d", spelling.Count(a.Foreign, "line"), a.First)
@@ -92,9 +92,10 @@ func (a auditResult) WriteText(w io.Writer) error {
 // audit looks at every line of the audit log.
 func audit() command.Command {
 	mend := false
-	return command.Command{Name: "audit", Summary: "check that every line of the audit log is the gate's",
-		Long: `Reads audit.jsonl and counts its lines: the gate's, those that a crash has cut, and those that the gate has not written.
-While such bytes stand at the end, every call is denied; --mend moves them into a file beside it. Exit code 1 if there are any.`,
+	return command.Command{Name: "audit", Summary: "check that the gate wrote every line of the audit log",
+		Long: `Reads audit.jsonl and counts its lines: written by the gate, truncated by a crash, and not written by the gate. The exit
+code is 1 if there are any of the last kind. While they are at the end of the log, every call is denied; --mend moves
+them into a file beside the log.`,
 		Example: "claw-gate audit\nclaw-gate audit --mend",
 		Flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&mend, "mend", false, "move foreign bytes at the end into a file beside the log")
@@ -128,11 +129,11 @@ While such bytes stand at the end, every call is denied; --mend moves them into 
 			if res.Foreign == 0 && res.AtEnd == 0 || mend && res.MovedTo != "" {
 				return res, nil
 			}
-			e := envelope.Errorf(envelope.ExitError, "audit.foreign", "%s holds lines that the gate has not written, the first bad one is number %d", res.Path, res.First)
+			e := envelope.Errorf(envelope.ExitError, "audit.foreign", "%s contains lines that the gate did not write, the first is line %d", res.Path, res.First)
 			if res.AtEnd > 0 {
-				return res, e.WithHint("look at it; claw-gate audit --mend moves what stands at the end into a file beside it")
+				return res, e.WithHint("inspect it; claw-gate audit --mend moves such bytes at the end into a file beside it")
 			}
-			return res, e.WithHint("look at it: those lines decide nothing, and whoever wrote them may have changed others")
+			return res, e.WithHint("inspect it: these lines decide nothing, but whoever wrote them may have changed others")
 		}}
 }
 

@@ -23,16 +23,15 @@ import (
 func check() command.Command {
 	summary := false
 	return command.Command{Name: "check", Access: looking, Envelope: "policy check",
-		Summary: "say what would be decided about tool calls, also old ones, asking and signing nothing",
-		Long: `Reads tool_call records on standard input and adds the verdict that the policy gives: allow, ask (a person would
-be asked) or deny. Nothing is asked, signed or written to the audit log, and the emergency stop is not looked at.
+		Summary: "show how the policy would decide tool calls, new or old, without asking or signing",
+		Long: `Reads tool_call records from standard input and adds the verdict of the policy: allow, ask (a person would be asked) or
+deny. It asks, signs and logs nothing, and ignores the emergency stop.
 
-Of tool_result records, from an old log, it makes the calls that they were, with the verdict as it would be now and the
-old decision beside it (was). Other records of a log are left out when there is a summary, and pass through else. With
---summary it writes no records but what would change.`,
+A tool_result record, from an old log, becomes its call again, with the verdict as it would be now and the old decision
+in the field was. Other records pass through. With --summary, it writes only the calls whose decision would change.`,
 		Example: "claw-mem export | claw-gate check --summary",
 		Flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&summary, "summary", false, "write no records, but what the policy would change")
+			f.BoolVar(&summary, "summary", false, "report only what the policy would change")
 		},
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
@@ -209,7 +208,7 @@ func (k *checker) summary() checkSummary {
 
 // WriteText writes the totals, and a line for each kind of change.
 func (s checkSummary) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s: %d as they were, %d stricter, %d milder, %d not decided before\n", spelling.Count(s.Calls, "call"), s.Same, s.Stricter, s.Milder, s.New); err != nil || len(s.Changes) == 0 {
+	if _, err := fmt.Fprintf(w, "%s: %d unchanged, %d stricter, %d more permissive, %d not decided before\n", spelling.Count(s.Calls, "call"), s.Same, s.Stricter, s.Milder, s.New); err != nil || len(s.Changes) == 0 {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -93,7 +93,7 @@ func (g *gate) write(call record.ToolCall, c permit.Claims, v record.Verdict) er
 		return err
 	}
 	if line, err = g.call.Withhold(line); err != nil {
-		return fmt.Errorf("withhold secrets from the audit line: %w", err)
+		return fmt.Errorf("redact secrets in the audit line: %w", err)
 	}
 	return g.audit.AppendNext(v.Decision == record.Allow, func(e *durable.End) ([]byte, error) { return line, atEnd(e) })
 }

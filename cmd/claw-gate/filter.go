@@ -40,7 +40,7 @@ func filter() command.Command {
 	var executor string
 	return command.Command{
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&executor, "executor", "", "make permits out to the claw-exec `ID` of another host, which has accepted this gate")
+			f.StringVar(&executor, "executor", "", "sign permits for the claw-exec `ID` on another host, which has accepted this gate")
 		},
 		Filter:  true,
 		Summary: "add a verdict to tool_call records",
@@ -109,8 +109,8 @@ func (g *gate) handle(ctx context.Context, line record.Line, out *stage.Writer) 
 func readCall(line record.Line) (record.ToolCall, error) {
 	var call record.ToolCall
 	if _, ok := line.Field("verdict"); ok {
-		return call, envelope.Errorf(0, "verdict.smuggled", "tool call %s has a verdict already", line.ID()).
-			WithHint("only claw-gate may decide: remove the verdict and send the call again")
+		return call, envelope.Errorf(0, "verdict.smuggled", "tool call %s already has a verdict", line.ID()).
+			WithHint("only claw-gate may decide; remove the verdict and send the call again")
 	}
 	if err := record.DecodeOpen(line.Bytes(), &call); err != nil {
 		return call, envelope.Errorf(0, "tool_call.invalid", "read tool call: %w", err)
@@ -192,11 +192,11 @@ func (g *gate) ask(ctx context.Context, call record.ToolCall, d policy.Verdict, 
 	forever := answer == "s" || answer == "session"
 	switch {
 	case errors.Is(err, terminal.ErrNoTerminal):
-		v.Approval, v.Reason = record.ApprovalUnavailable, v.Reason+"; needs approval and there is no terminal to ask on"
+		v.Approval, v.Reason = record.ApprovalUnavailable, v.Reason+"; needs approval, but there is no terminal to ask on"
 	case err != nil:
-		v.Approval, v.Reason = record.ApprovalUnavailable, fmt.Sprintf("%s; needs approval and got none: %v", v.Reason, err)
+		v.Approval, v.Reason = record.ApprovalUnavailable, fmt.Sprintf("%s; needs approval, but got none: %v", v.Reason, err)
 	case (forever || answer == "y" || answer == "yes") && !what.still():
-		v.Approval, v.Reason = record.ApprovalRefused, v.Reason+"; the file changed while the operator was asked: read it, and call again"
+		v.Approval, v.Reason = record.ApprovalRefused, v.Reason+"; the file changed during the approval question: read it again, and repeat the call"
 	case forever, answer == "y", answer == "yes":
 		v.Approval, v.Decision = record.ApprovalGranted, record.Allow
 		if forever {
@@ -247,7 +247,7 @@ func prompt(call record.ToolCall, v record.Verdict, what string, answers []answe
 	text += listed(answers, func(a answer) string { return a.short })
 	high, wide := terminal.Size()
 	if terminal.Rows(text, wide) >= high { // the place of the answer takes a row, too
-		text += fmt.Sprintf("  (those were %s and %s of arguments for %s, risk %s: %s)\n", spelling.Count(terminal.Rows(what, wide), "row"), spelling.Count(len(call.Args), "byte"),
+		text += fmt.Sprintf("  (above: %s and %s of arguments for %s, risk %s: %s)\n", spelling.Count(terminal.Rows(what, wide), "row"), spelling.Count(len(call.Args), "byte"),
 			terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason))
 	}
 	return text + question

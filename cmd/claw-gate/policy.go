@@ -27,7 +27,7 @@ type policyResult struct {
 func (r policyResult) WriteText(w io.Writer) error {
 	state := "off"
 	if r.Estop {
-		state = "on, no tool runs: " + r.EstopReason
+		state = "on, no tool can run: " + r.EstopReason
 	}
 	if _, err := fmt.Fprintf(w, "%-19s %s\n", "emergency stop", terminal.Escape(state)); err != nil {
 		return err
@@ -46,13 +46,13 @@ func (r policyResult) WriteText(w io.Writer) error {
 // because says why the workspace is the one that it is.
 func (r policyResult) because() string {
 	why := map[string]string{config.FromFlag: "-C on the command line", config.FromEnvironment: config.EnvWorkspace + " in the environment",
-		config.FromHere:   `workspace = "here": clawsh was started there, and you let the agent work there on ` + r.WorkspaceTrustedAt,
+		config.FromHere:   `workspace = "here": clawsh was started there; you trusted it on ` + r.WorkspaceTrustedAt,
 		config.FromConfig: "workspace_dir in the configuration"}[r.WorkspaceFrom]
 	if r.WorkspaceUntrusted {
-		why = `workspace = "here"; nobody has said yet that the agent may work there, so no tool runs (clawsh workspace trust DIR)`
+		why = `workspace = "here"; not trusted yet, so no tool runs (to trust it: clawsh workspace trust DIR)`
 	}
 	if r.WorkspaceMissing {
-		why += "; there is no such directory, clawsh init makes it"
+		why += "; does not exist, clawsh init creates it"
 	}
 	return why
 }
@@ -68,7 +68,7 @@ func (r *policyResult) place(cfg *config.Config) {
 }
 
 func policyCommand() command.Command {
-	return command.Command{Name: "policy", Access: looking, Summary: "show the security policy that is in force", Example: "claw-gate policy",
+	return command.Command{Name: "policy", Access: looking, Summary: "show the security policy in force", Example: "claw-gate policy",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {

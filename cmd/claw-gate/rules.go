@@ -29,7 +29,7 @@ type rulesResult struct {
 // WriteText writes a rule a line.
 func (r rulesResult) WriteText(w io.Writer) error {
 	if len(r.Rules) == 0 {
-		_, err := fmt.Fprintln(w, "no rules: write them into the configuration, or answer a question with a")
+		_, err := fmt.Fprintln(w, "no rules; write them into the configuration, or answer an approval question with a")
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -40,7 +40,7 @@ func (r rulesResult) WriteText(w io.Writer) error {
 }
 
 func rulesCommand() command.Command {
-	return command.Command{Name: "policy rules", Access: looking, Summary: "list your own rules, and where each is from", Example: "claw-gate policy rules",
+	return command.Command{Name: "policy rules", Access: looking, Summary: "list your own rules, and where each comes from", Example: "claw-gate policy rules",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -56,12 +56,12 @@ type removedResult struct {
 
 // WriteText says what was removed.
 func (r removedResult) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "removed %s; this call will be asked about again\n", r.Removed)
+	_, err := fmt.Fprintf(w, "removed %s; the gate will ask about this call again\n", r.Removed)
 	return err
 }
 
 func removeCommand() command.Command {
-	return command.Command{Name: "policy rules remove", Args: "NAME", Min: 1, Max: 1, Access: removing, Complete: written, Summary: "remove a rule that was written at a question",
+	return command.Command{Name: "policy rules remove", Args: "NAME", Min: 1, Max: 1, Access: removing, Complete: written, Summary: "remove a rule that an approval question wrote",
 		Example: "claw-gate policy rules remove always-0123456789ab",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

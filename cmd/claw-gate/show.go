@@ -191,7 +191,7 @@ func stays(now, diff string) string {
 		return ""
 	}
 	if lines-seen == 1 {
-		return "    (1 other line stays as it is)\n"
+		return "    (1 other line is unchanged)\n"
 	}
 	return fmt.Sprintf("    (unchanged: %s)\n", spelling.Count(lines-seen, "other line"))
 }
@@ -211,7 +211,7 @@ func present(cfg *config.Config, path string) (text string, exists bool, err err
 	}
 	defer root.Close()
 	if info, err := root.Stat("."); err != nil || !cfg.SameWorkspace(info) {
-		return "", false, errors.New("the workspace was replaced by another directory")
+		return "", false, errors.New("another directory has replaced the workspace")
 	}
 	f, err := root.OpenFile(filepath.Clean(path), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -32,8 +32,8 @@ func filter() command.Command {
 		Summary: "answer request records",
 		Example: `echo 'What is a pipe?' | claw-llm | jq -r 'select(.kind=="response").final_text'`,
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&s.name, "provider", "", "ask the provider `NAME` where a request names none")
-			f.StringVar(&s.model, "model", "", "use the model `NAME` where a request names none")
+			f.StringVar(&s.name, "provider", "", "ask the provider `NAME` unless a request names one")
+			f.StringVar(&s.model, "model", "", "use the model `NAME` unless a request names one")
 		},
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

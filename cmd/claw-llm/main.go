@@ -9,9 +9,9 @@ func main() {
 		Name:        "claw-llm",
 		NoWorkspace: true,
 		Summary:     "ask a language model: request records in, response and tool_call records out",
-		Long: `Reads request records on standard input and writes, for each, one response record and then one tool_call
-record for each tool call in it; with "stream":true in the request, delta records before that. Input that does
-not start with { is taken as one user message. Other records pass through unchanged.
+		Long: `Reads request records from standard input. For each, writes one response record, then one tool_call record for each tool
+call in it; if the request has "stream":true, delta records come first. Input that does not begin with { is one user
+message. Other records pass through unchanged.
 
 Keys come from the environment variables that the configuration names (api_key_env).`,
 		Access:   access,

@@ -41,7 +41,7 @@ func (r compactResult) WriteText(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "%s: newly in the summary: %d, kept as they are: %d (turns); about %s, before %d\n", id, r.Turns, r.TurnsKept, spelling.Count(r.TokensAfter, "token"), r.TokensBefore)
 	if err == nil && r.TokensAfter >= r.TokensBefore {
-		_, err = fmt.Fprintln(w, "the summary would be as long as what it stands for")
+		_, err = fmt.Fprintln(w, "the summary would not be shorter than the turns")
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(w, "\n%s\n", terminal.Sanitize(r.Content))
@@ -52,14 +52,14 @@ func (r compactResult) WriteText(w io.Writer) error {
 func compact() command.Command {
 	var o options
 	keep := 1
-	return command.Command{Name: "compact", Envelope: "session compact", Summary: "have a model write a summary of a conversation's old turns",
-		Long: `The summary stands for all turns but the newest: from then on the model is sent it in their place. The turns themselves are kept,
-and are found by memory show and memory search. A summary that exists is summarised together with the turns after it. With
-context.compact_at_tokens, the same is done by itself before a turn.`,
+	return command.Command{Name: "compact", Envelope: "session compact", Summary: "replace old turns of a conversation by a summary in what models are sent",
+		Long: `Has a model write a summary of all turns but the newest, which models are sent instead of these turns from then on. The
+turns themselves are kept; memory show and memory search still find them. An existing summary is summarised together
+with the turns after it. With context.compact_at_tokens, this happens automatically before a turn.`,
 		Example: "clawsh session compact",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&o.conversation, "conversation", "", "the conversation `ID`, or its beginning; without it, the latest one")
-			f.StringVar(&o.agent, "agent", "", "without --conversation: the latest one of the agent `ID`")
+			f.StringVar(&o.conversation, "conversation", "", "compact the conversation `ID` (a unique prefix is enough) instead of the latest")
+			f.StringVar(&o.agent, "agent", "", "without --conversation: compact the latest conversation of the agent `ID`")
 			f.StringVar(&o.provider, "provider", "", "ask the provider `NAME`")
 			f.StringVar(&o.model, "model", "", "use the model `NAME`")
 			f.IntVar(&keep, "keep", 1, "keep the newest `N` turns")

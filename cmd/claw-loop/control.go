@@ -106,7 +106,7 @@ func (s *seen) wait(ctx context.Context, call string) error {
 // waiting tells that the turn of another process is waited for.
 func waiting(c *command.Call) func(string, int, string) {
 	return func(conversation string, pid int, since string) {
-		c.Tell("conversation_busy", fmt.Sprintf("waiting: this conversation has a turn under way since %s (process %d)", since, pid),
+		c.Tell("conversation_busy", fmt.Sprintf("waiting: another turn of this conversation has been running since %s (process %d)", since, pid),
 			"conversation_id", conversation, "pid", pid, "since", since)
 	}
 }

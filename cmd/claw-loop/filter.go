@@ -41,16 +41,16 @@ func (o *options) flags(f *pflag.FlagSet) {
 	f.StringVarP(&o.system, "system", "s", "", "use `PROMPT|FILE` as system prompt")
 	f.StringVar(&o.provider, "provider", "", "ask the provider `NAME`")
 	f.StringVar(&o.model, "model", "", "use the model `NAME`")
-	f.BoolVar(&o.stream, "stream", false, "write the answer piece by piece, as delta records")
-	f.BoolVar(&o.events, "events", false, "write the user and response records of a turn, too")
-	f.BoolVar(&o.noSave, "no-save", false, "store nothing of the conversation; receipts and audit are kept")
-	f.IntVar(&o.control, "control", 0, "take orders of the program that started this one from the descriptor `FD`")
+	f.BoolVar(&o.stream, "stream", false, "write the answer while it arrives, as delta records")
+	f.BoolVar(&o.events, "events", false, "write the user and response records of each turn, too")
+	f.BoolVar(&o.noSave, "no-save", false, "do not store the conversation; receipts and audit lines are still written")
+	f.IntVar(&o.control, "control", 0, "take commands of the parent process from the file descriptor `FD`")
 	f.Lookup("control").Hidden = true
 	f.BoolVar(&o.noTools, "no-tools", false, "offer no tools to the model")
-	f.BoolVar(&o.noProject, "no-project-file", false, "tell the model nothing of the project's own file (context.project_file)")
+	f.BoolVar(&o.noProject, "no-project-file", false, "do not send the project file (context.project_file) to the model")
 	f.IntVar(&o.rounds, "max-tool-rounds", 0, "end the turn after `N` rounds of tool calls")
-	f.Int64Var(&o.maxTokens, "max-tokens", 0, "end the turn once it has used `N` tokens; 0: no limit")
-	f.Float64Var(&o.maxCost, "max-cost", 0, "end the turn once it has cost `AMOUNT`, in the currency of the prices; 0: no limit")
+	f.Int64Var(&o.maxTokens, "max-tokens", 0, "end the turn once it has used `N` tokens (0: no limit)")
+	f.Float64Var(&o.maxCost, "max-cost", 0, "end the turn once it has cost `AMOUNT`, in the currency of the prices (0: no limit)")
 	f.DurationVar(&o.timeout, "timeout", 0, "end the turn after `DURATION`, such as 90s")
 }
 
@@ -59,14 +59,14 @@ func filter() command.Command {
 	return command.Command{
 		OwnSignals: true,
 		Filter:     true,
-		Summary:    "answer user records",
+		Summary:    "run one turn for each user record",
 		Example:    `echo 'What files are here?' | claw-loop | jq -r 'select(.kind=="final").content'`,
 		Flags:      o.flags,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			ctx, stop := context.WithCancelCause(ctx)
 			defer stop(nil)
 			if o.noSave && (o.latest || o.conversation != "") {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--no-save stores nothing, so it cannot continue a conversation")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--no-save cannot continue a conversation")
 			}
 			r := newRunner(c, stop)
 			go r.signals()

@@ -7,12 +7,13 @@ import "clawsh/lib/command"
 func main() {
 	command.Main(command.App{
 		Name:    "claw-loop",
-		Summary: "run the agent loop: user records in; deltas, tool calls, tool results and one final record a turn out",
-		Long: `Reads user records on standard input and runs one turn for each: it asks claw-llm, sends tool calls through
-claw-gate, claw-exec and claw-receipt, feeds the results back, and has everything persisted by claw-mem. Input that
-does not start with { is taken as one user message. Other records pass through unchanged.
+		Summary: "run the agent loop: user records in; deltas, tool calls, tool results and one final record per turn out",
+		Long: `Reads user records from standard input and runs one turn for each: it asks claw-llm, sends tool calls through
+claw-gate, claw-exec and claw-receipt, returns the results to the model, and stores everything with claw-mem. Input that
+does not begin with { is one user message. Other records pass through unchanged.
 
-SIGINT ends the running turn, keeping what was done; a second one leaves at once. SIGTERM and SIGHUP end the turn, then claw-loop.`,
+SIGINT ends the running turn and keeps what was done; a second SIGINT exits at once. SIGTERM and SIGHUP end the turn,
+then claw-loop.`,
 		Access:   access,
 		Commands: []command.Command{filter(), compact()},
 	})

@@ -33,7 +33,7 @@ func (r *runner) renew(ctx context.Context) error {
 		r.loop.Seen = lo.Seen // the new memory has nothing of this conversation to read again
 	}
 	if changed != "" && (changed != cfg.File || !r.config.SameSettings(cfg)) {
-		r.call.Tell("policy_changed", filepath.Base(changed)+" changed: the new policy holds from here", "path", changed)
+		r.call.Tell("policy_changed", filepath.Base(changed)+" changed: the new policy applies from now on", "path", changed)
 	}
 	r.config, r.denied = cfg, false
 	return nil
@@ -63,7 +63,7 @@ func again(err error) error {
 	if e.Hint != "" {
 		e.Hint += "; "
 	}
-	e.Hint += "mend it, then send the message again: no turn begins until then"
+	e.Hint += "fix it, then send the message again; no turn begins until then"
 	return &e
 }
 

@@ -22,7 +22,7 @@ type archiveResult struct {
 
 func (r archiveResult) WriteText(w io.Writer) error {
 	if r.Conversation == nil {
-		_, err := fmt.Fprintln(w, "nothing to put away: the next message begins a new conversation")
+		_, err := fmt.Fprintln(w, "nothing to archive: the next message begins a new conversation")
 		return err
 	}
 	what := "is archived: -c no longer continues it; you can still search and show it"
@@ -43,14 +43,14 @@ type archiveOptions struct {
 func archive() command.Command {
 	var o archiveOptions
 	return command.Command{Name: "archive", Envelope: "memory archive", Args: "CONVERSATION_ID | --latest", Max: 1, Complete: conversations,
-		Summary: "put a conversation away: -c no longer continues it; search and show still find it",
-		Long:    "The beginning of the id is enough, if no other starts like it.",
-		Example: "claw-mem archive --latest",
+		Summary: "archive a conversation, so that -c starts a new one",
+		Long:    "A unique prefix of the id is enough.",
+		Example: "claw-mem archive --latest\nclaw-mem archive --undo conv-019df3c2",
 		Flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&o.latest, "latest", false, "the latest conversation of the agent")
-			f.StringVar(&o.agent, "agent", "", "with --latest: of the agent `ID`")
+			f.BoolVar(&o.latest, "latest", false, "archive the latest conversation of the agent")
+			f.StringVar(&o.agent, "agent", "", "with --latest: that of the agent `ID`")
 			placeFlags(f, &o.place)
-			f.BoolVar(&o.undo, "undo", false, "take it back")
+			f.BoolVar(&o.undo, "undo", false, "make the conversation one that -c continues again")
 		},
 		Access: clearing,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {

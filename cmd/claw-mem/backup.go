@@ -40,13 +40,13 @@ type backupJob struct {
 
 func backup() command.Command {
 	var b backupJob
-	return command.Command{Name: "backup", Envelope: "memory backup", Args: "FILE", Min: 1, Max: 1, Summary: "copy the memory to a file, while it is in use",
-		Long: `FILE is a memory as it was at one moment, readable by you alone, synced and checked. To restore it, put it in the place of
-the memory while nothing runs, and remove the files -wal and -shm beside it. An existing FILE is not touched without
---force, nor with it if it is anything but a database.`,
-		Example: "claw-mem backup memory-backup.sqlite",
+	return command.Command{Name: "backup", Envelope: "memory backup", Args: "FILE", Min: 1, Max: 1, Summary: "back up the memory to a file, even while it is in use",
+		Long: `FILE is a consistent snapshot, readable only by you, synced to disk and checked. To restore it, stop clawsh, copy FILE
+over the memory, and remove the memory's -wal and -shm files. An existing FILE is replaced only with --force, and only
+if it is a database.`,
+		Example: "claw-mem backup memory-backup.sqlite\nclaw-mem backup --force /backup/memory.sqlite",
 		Flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&b.force, "force", false, "replace FILE if it is a database already")
+			f.BoolVar(&b.force, "force", false, "replace FILE if it is a database")
 		},
 		Access: b.access,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
@@ -118,7 +118,7 @@ func (b *backupJob) refuse(source string) error {
 	if info.Mode().Type() == fs.ModeSymlink || isDatabase(b.path, info) {
 		return nil
 	}
-	return envelope.Errorf(envelope.ExitUsage, "usage", "back up to %s: it is not a database and is not replaced", b.path).
+	return envelope.Errorf(envelope.ExitUsage, "usage", "back up to %s: it is not a database, so it was not replaced", b.path).
 		WithHint("choose another name, or remove it first")
 }
 
@@ -140,7 +140,7 @@ func isDatabase(path string, info fs.FileInfo) bool {
 }
 
 func exists(path string) error {
-	return envelope.Errorf(envelope.ExitError, "exists", "back up to %s: it exists", path).WithHint("choose another name, or replace it: --force")
+	return envelope.Errorf(envelope.ExitError, "exists", "back up to %s: it exists", path).WithHint("choose another name, or use --force to replace it")
 }
 
 // write gives the copy its name only when it is whole, durable and checked.

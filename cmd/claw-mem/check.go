@@ -59,13 +59,15 @@ type checker struct {
 func check() command.Command {
 	var k checker
 	return command.Command{Name: "check", Envelope: "memory check", Summary: "check the memory and its mirrors for damage",
-		Long: `Checks the database (its structure and that of its indexes, references, the schema), and whether the session mirrors say what it
-says. Exit code 1 if anything is wrong; a mirror that lacks its last lines (normal after a crash) is reported but is not damage. Others may keep reading and writing; with --words or --rebuild they wait to write.`,
-		Example: "claw-mem check --repair-mirror",
+		Long: `Checks the database (structure, indexes, references and schema) and compares the session mirrors with it. The exit code
+is 1 if anything is wrong. A mirror that lacks its last lines, as after a crash, is reported but is not damage.
+
+Other programs can keep reading and writing; with --words or --rebuild, writers wait.`,
+		Example: "claw-mem check\nclaw-mem check --rebuild --repair-mirror",
 		Flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&k.words, "words", false, "also compare every word of the search indexes with the entries")
-			f.BoolVar(&k.rebuild, "rebuild", false, "make indexes, triggers and views anew, and leave no byte of what was deleted")
-			f.BoolVar(&k.repair, "repair-mirror", false, "make wrong mirrors of stored conversations anew")
+			f.BoolVar(&k.words, "words", false, "compare every word of the search indexes with the entries, too")
+			f.BoolVar(&k.rebuild, "rebuild", false, "rebuild indexes, triggers and views, and erase remains of deleted entries")
+			f.BoolVar(&k.repair, "repair-mirror", false, "rewrite mirrors that differ from the database")
 		},
 		Access: k.access,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
@@ -79,7 +81,7 @@ says. Exit code 1 if anything is wrong; a mirror that lacks its last lines (norm
 			}
 			if n := k.result.left(); n > 0 {
 				return k.result, envelope.Errorf(envelope.ExitError, "memory.damaged", "the memory has %s, the first: %s", spelling.Count(n, "problem"), k.first()).
-					WithHint("claw-mem check --rebuild makes indexes anew, --repair-mirror mirrors; entries come back from a backup only: put it in the place of %s, and remove its -wal and -shm", k.result.Path)
+					WithHint("rebuild indexes with --rebuild and mirrors with --repair-mirror; restore lost entries by copying a backup over %s and removing its -wal and -shm files", k.result.Path)
 			}
 			return k.result, nil
 		}}
@@ -207,7 +209,7 @@ func (k *checker) session(id string) error {
 	conv, entries, err := k.store.Show(id)
 	if errors.Is(err, memory.ErrNotFound) {
 		// it may be all that is left of a conversation, behind a backup that was put back: nobody removes it but a person
-		p.Message = fmt.Sprintf("session %s is not in the memory: claw-mem cannot bring it back from there; remove the file if it is not wanted", id)
+		p.Message = fmt.Sprintf("session %s is not in the memory, and cannot be restored from its mirror; remove the file if you do not need it", id)
 		k.result.Problems = append(k.result.Problems, p)
 		return nil
 	}

@@ -54,18 +54,18 @@ type contextOptions struct {
 func contextCommand() command.Command {
 	var o contextOptions
 	return command.Command{Name: "context", Envelope: "memory context", Args: "--conversation ID | --latest",
-		Summary: "show what a model is sent of a conversation",
-		Long: `Shows the newest summary of the conversation, if there is one, and the turns after that, as many as the budget holds. What is
-over it goes in this order: results of tools are shortened, the oldest first; then the oldest turns are left out. The newest turn
-is always there. Tokens are estimated: one for four ASCII bytes, one for two others, and eight for each message and each call.`,
-		Example: "claw-mem context --latest --output-format json",
+		Summary: "show what a model would be sent of a conversation",
+		Long: `Shows the newest summary of the conversation, if any, and the turns after it, as many as fit into the budget. If they do
+not fit, tool results are shortened first, then turns are left out; both begin with the oldest. The newest turn is
+always included. Tokens are estimated: 1 for 4 ASCII bytes or 2 other bytes, and 8 for each message and each call.`,
+		Example: "claw-mem context --latest\nclaw-mem context --conversation conv-019df3c2 --output-format json",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&o.conversation, "conversation", "", "the conversation `ID`, or its beginning")
-			f.BoolVar(&o.latest, "latest", false, "the latest conversation")
-			f.StringVar(&o.agent, "agent", "", "with --latest: of the agent `ID`")
+			f.StringVar(&o.conversation, "conversation", "", "show the conversation `ID` (a unique prefix is enough)")
+			f.BoolVar(&o.latest, "latest", false, "show the latest conversation")
+			f.StringVar(&o.agent, "agent", "", "with --latest: that of the agent `ID`")
 			placeFlags(f, &o.place)
-			f.IntVar(&o.limit, "limit", 0, "at most `N` messages, in whole turns, instead of limits.context_messages; 0: no limit")
-			f.IntVar(&o.tokens, "max-tokens", 0, "at most `N` estimated tokens, instead of context.max_tokens; 0: no limit")
+			f.IntVar(&o.limit, "limit", 0, "show at most `N` messages, in whole turns, instead of limits.context_messages (0: no limit)")
+			f.IntVar(&o.tokens, "max-tokens", 0, "show at most `N` estimated tokens, instead of context.max_tokens (0: no limit)")
 		},
 		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {

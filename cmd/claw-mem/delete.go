@@ -34,16 +34,16 @@ func (r deleteResult) WriteText(w io.Writer) error {
 func deleteCommand() command.Command {
 	yes := false
 	return command.Command{Name: "delete", Envelope: "memory delete", Args: "CONVERSATION_ID... --yes", Min: 1, Max: -1, Complete: conversations,
-		Summary: "forget conversations for good: no byte of them stays, receipts do",
-		Long: `Removes the conversations, their session mirrors, their lines in agent.jsonl, and the lines of their messages in the history of
-the terminal. The database is rewritten, so that
-nothing of them is left in it: of a large one, that takes a while. A conversation that has a turn under way is not deleted, and none is while an import runs. The beginning of an id is enough, if no other starts like it.`,
-		Example: "claw-mem delete conv-019df3c2 --yes",
-		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&yes, "yes", false, "really do it") },
+		Summary: "delete conversations permanently; receipts are kept",
+		Long: `Deletes the conversations, their session mirrors, their lines in agent.jsonl, and their messages in the terminal's
+history. The database is rewritten so that nothing of them remains; for a large database this takes a while. A
+conversation with a running turn is not deleted, and none is during an import. A unique prefix of an id is enough.`,
+		Example: "claw-mem delete conv-019df3c2 --yes\nclaw-mem delete conv-019df3c2 conv-019df4a7 --yes",
+		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&yes, "yes", false, "confirm the deletion") },
 		Access:  forgetting,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if !yes {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets %s for good", spelling.Count(len(c.Args), "conversation")).WithHint("if you mean it: --yes")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets %s permanently", spelling.Count(len(c.Args), "conversation")).WithHint("to confirm, add --yes")
 			}
 			var r deleteResult
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {
@@ -65,7 +65,7 @@ const patience = time.Second
 
 // underWay says what to do about a turn that does not end.
 func underWay(err error) error {
-	return busyHint(err, "nothing is deleted: wait for the turn, or end it, and delete again")
+	return busyHint(err, "nothing was deleted; wait for the turn or end it, then delete again")
 }
 
 // busyHint says what to do where somebody else is at work; other errors say it themselves.
@@ -125,7 +125,7 @@ func holding(ctx context.Context, cfg *config.Config, ids []string) (release fun
 	turns := conversation.Turns{Dir: cfg.TurnsDir()}
 	first, err := turns.HoldImports(ctx)
 	if err != nil {
-		return nil, busyHint(err, "nothing is deleted: wait for the import, or end it, and delete again")
+		return nil, busyHint(err, "nothing was deleted; wait for the import or end it, then delete again")
 	}
 	held := []func(){first}
 	release = func() {

@@ -18,15 +18,16 @@ import (
 
 func export() command.Command {
 	var o exportOptions
-	return command.Command{Name: "export", Envelope: "memory export", Args: "[CONVERSATION_ID]", Max: 1, Complete: conversations, Summary: "write what is stored as records, a line each, in their order",
-		Long: `Writes user, response, tool_result, final and summary records as they are stored, the oldest first, and before the first record of a
-conversation one of kind conversation: claw-mem import reads all of it. Providers' payloads and permits are not stored. Times are RFC 3339, days, or
-how long ago, such as 7d; since is included, until is not, but of a day all.`,
-		Example: "claw-mem export | claw-gate check --summary",
+	return command.Command{Name: "export", Envelope: "memory export", Args: "[CONVERSATION_ID]", Max: 1, Complete: conversations, Summary: "write stored conversations as records",
+		Long: `Writes the stored user, response, tool_result, final and summary records, oldest first, with a conversation record
+before the first one of each conversation. claw-mem import reads all of them. Provider payloads and permits are not
+stored. TIME is RFC 3339, a date, or how long ago, such as 7d. --until TIME excludes TIME; --until DATE includes that
+day.`,
+		Example: "claw-mem export conv-019df3c2 >conversation.jsonl\nclaw-mem export --since 7d | claw-gate check --summary",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&o.Conversation, "conversation", "", "only the conversation `ID`, as if it were named")
-			f.StringVar(&o.Since, "since", "", "only records from `TIME` on")
-			f.StringVar(&o.Until, "until", "", "only records before `TIME`")
+			f.StringVar(&o.Conversation, "conversation", "", "export only the conversation `ID`, like the argument")
+			f.StringVar(&o.Since, "since", "", "export only records from `TIME` on")
+			f.StringVar(&o.Until, "until", "", "export only records before `TIME`")
 		},
 		Access: looking,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {

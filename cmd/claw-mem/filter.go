@@ -27,10 +27,10 @@ func filter() command.Command {
 	var k keeper
 	return command.Command{
 		Filter:  true,
-		Summary: "persist records",
+		Summary: "store records",
 		Example: `claw-llm <requests.jsonl | claw-gate | claw-exec | claw-receipt | claw-mem`,
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&k.agent, "agent", "", "persist for the agent `ID`")
+			f.StringVar(&k.agent, "agent", "", "store records for the agent `ID`")
 			placeFlags(f, &k.place)
 		},
 		Access: k.access,
@@ -87,7 +87,7 @@ func (k *keeper) handle(_ context.Context, line record.Line, out *stage.Writer) 
 	k.call.Event(command.EventMemoryPersisted, "kind", string(line.Kind()), "id", line.ID())
 	if isNew { // what comes again is mirrored already
 		if err := k.mirror.Put(&entry, k.agent); err != nil {
-			k.call.Log.Warn("session mirror is not complete", "error", err.Error())
+			k.call.Log.Warn("session mirror is incomplete", "error", err.Error())
 		}
 	}
 	return out.Write(line.Bytes())

@@ -54,14 +54,14 @@ func forgetTyped(path string, lines map[string]bool) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("forget what was typed: %w", err)
+		return fmt.Errorf("delete lines from the terminal's history: %w", err)
 	}
 	defer f.Close()
 	var kept strings.Builder
 	if lines != nil {
 		all, err := io.ReadAll(io.LimitReader(f, maxHistoryBytes))
 		if err != nil {
-			return fmt.Errorf("forget what was typed: %w", err)
+			return fmt.Errorf("delete lines from the terminal's history: %w", err)
 		}
 		for line := range strings.Lines(string(all)) {
 			text := strings.TrimSpace(line)
@@ -74,7 +74,7 @@ func forgetTyped(path string, lines map[string]bool) error {
 		err = f.Truncate(int64(kept.Len()))
 	}
 	if err != nil {
-		return fmt.Errorf("forget what was typed: %w", err)
+		return fmt.Errorf("delete lines from the terminal's history: %w", err)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type importSummary struct {
 }
 
 func (s importSummary) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s imported, %d known already, %d failed\n", spelling.Count(s.Imported, "record"), s.Known, s.Failed)
+	_, err := fmt.Fprintf(w, "%s imported, %d already known, %d failed\n", spelling.Count(s.Imported, "record"), s.Known, s.Failed)
 	return err
 }
 
@@ -51,15 +51,15 @@ type importer struct {
 
 func importCommand() command.Command {
 	k := importer{touched: map[string]bool{}}
-	return command.Command{Name: "import", Envelope: "memory import", Summary: "store records that export has written",
-		Long: `Reads records on standard input and stores conversation, user, response, tool_result, final and summary records, and their session
-mirrors. What is stored already is left as it is, so an import can be repeated. Records of other kinds pass through; a line that
-cannot be stored becomes an error record, and the exit code 1. How many were stored is said on standard error, or with
---summary as the answer, which is then all there is.`,
-		Example: "claw-mem export | ssh elsewhere claw-mem import",
+	return command.Command{Name: "import", Envelope: "memory import", Summary: "store records written by export",
+		Long: `Reads records from standard input, stores conversation, user, response, tool_result, final and summary records, and writes
+their session mirrors. Records that are already stored are left alone, so an import can be repeated. Records of other
+kinds pass through. A line that cannot be stored becomes an error record, and the exit code is 1. The numbers are
+printed to standard error, or with --summary to standard output instead of the records.`,
+		Example: "claw-mem import <conversation.jsonl\nclaw-mem export | ssh desk claw-mem import --summary",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&k.agent, "agent", "", "for the agent `ID`, where the records name none")
-			f.BoolVar(&k.summary, "summary", false, "write no records, but how many were stored")
+			f.StringVar(&k.agent, "agent", "", "store for the agent `ID` what names no agent")
+			f.BoolVar(&k.summary, "summary", false, "print how many were stored instead of the records")
 		},
 		Access: importing,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
@@ -96,7 +96,7 @@ func importUnderWay(ctx context.Context, cfg *config.Config) (release func(), er
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	release, err = conversation.Turns{Dir: cfg.TurnsDir()}.HoldImport(ctx)
-	return release, busyHint(err, "nothing is imported: claw-mem clear or delete is at work; import again when it has ended")
+	return release, busyHint(err, "nothing was imported, because claw-mem clear or delete is running; import again when it has ended")
 }
 
 func (k *importer) run(ctx context.Context, m *memory.Mirror) error {
@@ -115,7 +115,7 @@ func (k *importer) run(ctx context.Context, m *memory.Mirror) error {
 	if err == nil && k.counts.Failed > 0 {
 		bad := envelope.Errorf(envelope.ExitError, "input.bad_lines", "%s could not be stored; each is reported by an error record", spelling.Count(k.counts.Failed, "record"))
 		if k.summary {
-			bad.WithHint("run it again without --summary to see them: what is stored is left as it is")
+			bad.WithHint("run it again without --summary to see them; stored records are left alone")
 		}
 		err = bad
 	}
@@ -173,7 +173,7 @@ func (k *importer) mirrorAll(m *memory.Mirror) error {
 			return err
 		}
 		if err := m.Rewrite(conv.Agent, id, entries); err != nil && !errors.Is(err, memory.ErrName) {
-			k.call.Log.Warn("session mirror is not complete", "error", err.Error())
+			k.call.Log.Warn("session mirror is incomplete", "error", err.Error())
 		}
 		agents[conv.Agent] = true
 	}

@@ -36,16 +36,16 @@ func (l listResult) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil || !l.More {
 		return err
 	}
-	_, err := fmt.Fprintln(w, "and more: --limit 0 lists all")
+	_, err := fmt.Fprintln(w, "there are more; --limit 0 lists all")
 	return err
 }
 
 func list() command.Command {
 	limit, archived := 0, false
-	return command.Command{Name: "list", Envelope: "memory list", Summary: "list conversations, the latest first", Example: "claw-mem list --limit 10",
+	return command.Command{Name: "list", Envelope: "memory list", Summary: "list conversations, latest first", Example: "claw-mem list --limit 10\nclaw-mem list --archived",
 		Flags: func(f *pflag.FlagSet) {
-			f.IntVar(&limit, "limit", 50, "show the latest `N` (0: all)")
-			f.BoolVar(&archived, "archived", false, "those that are archived, instead of the others")
+			f.IntVar(&limit, "limit", 50, "list the latest `N` (0: all)")
+			f.BoolVar(&archived, "archived", false, "list only archived conversations")
 		},
 		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {

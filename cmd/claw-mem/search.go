@@ -31,34 +31,35 @@ func (r searchResult) WriteText(w io.Writer) error {
 	return nil
 }
 
-const searchHelp = `Finds entries that hold all words of QUERY, in any letter case: those with whole words first, the best match first; then those with
-parts of words, the newest first.
+const searchHelp = `Finds entries that contain all words of QUERY, ignoring case: first entries with the whole words, best match first; then
+entries with parts of words, newest first.
 
-  word         whatever stands between blanks, with all its characters
+  word         anything between blanks
   "a phrase"   these words next to each other (quote it for the shell: '"a phrase"')
-  begin*       words that begin so
-  -word        without this word; also NOT word
-  a OR b       one of them, or both
+  begin*       words that begin with this
+  -word        entries without this word; also: NOT word
+  a OR b       entries with either, or both
 
-Anything else is plain text, never an error. Before a QUERY that begins with a minus, write --. TIME is RFC 3339, a date, or how long
-ago: 30m, 24h, 7d, 2w. If there is more, standard error says how to go on. Exit code 1 if nothing is found.`
+Anything else is plain text, never an error. If QUERY begins with a minus sign, write -- before it. TIME is RFC 3339, a
+date, or how long ago: 30m, 24h, 7d, 2w. If there are more hits, standard error says how to continue. The exit code is 1
+if nothing is found.`
 
 func search() command.Command {
 	var o memory.SearchOptions
 	var kind string
-	return command.Command{Name: "search", Envelope: "memory search", Args: "QUERY", Min: 1, Max: -1, Summary: "search what was said",
+	return command.Command{Name: "search", Envelope: "memory search", Args: "QUERY", Min: 1, Max: -1, Summary: "search all conversations",
 		Long:    searchHelp,
-		Example: "claw-mem search --role tool --since 7d '\"no such file\" deploy* -test'",
+		Example: "claw-mem search 'connection refused'\nclaw-mem search --role tool --since 7d '\"no such file\" deploy* -test'",
 		Flags: func(f *pflag.FlagSet) {
 			f.IntVar(&o.Limit, "limit", memory.DefaultHits, "show at most `N`, up to 200")
-			f.StringVar(&o.ConversationID, "conversation", "", "only in the conversation `ID`, or its beginning")
-			f.StringVar(&o.Role, "role", "", "only what was said by `ROLE`: user, assistant or tool")
-			f.StringVar(&kind, "kind", "", "only records of the `KIND`: "+either(record.KindsWith(record.Searched)))
-			f.StringVar(&o.Tool, "tool", "", "only results of the tool `NAME`")
-			f.StringVar(&o.Provider, "provider", "", "only answers of the provider `NAME`")
-			f.StringVar(&o.Since, "since", "", "only from `TIME` on")
-			f.StringVar(&o.Until, "until", "", "only up to `TIME`; a date includes that day")
-			f.StringVar(&o.After, "after", "", "the hits behind those of the page whose next is `CURSOR`")
+			f.StringVar(&o.ConversationID, "conversation", "", "search only the conversation `ID` (a unique prefix is enough)")
+			f.StringVar(&o.Role, "role", "", "search only what `ROLE` said: user, assistant or tool")
+			f.StringVar(&kind, "kind", "", "search only records of `KIND`: "+either(record.KindsWith(record.Searched)))
+			f.StringVar(&o.Tool, "tool", "", "search only results of the tool `NAME`")
+			f.StringVar(&o.Provider, "provider", "", "search only answers of the provider `NAME`")
+			f.StringVar(&o.Since, "since", "", "search only entries from `TIME` on")
+			f.StringVar(&o.Until, "until", "", "search only entries up to `TIME`; a date includes that day")
+			f.StringVar(&o.After, "after", "", "continue after `CURSOR`, the next of the previous page")
 		},
 		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
@@ -89,16 +90,16 @@ func runSearch(c *command.Call, o memory.SearchOptions) (command.Result, error) 
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "search: %w", err)
 	case errors.Is(err, memory.ErrCursor):
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "search --after: %w", err).
-			WithHint("give the same query and filters as for the page before")
+			WithHint("use the same query and filters as for the previous page")
 	case err != nil:
 		return nil, err
 	case len(r.Hits) == 0 && r.Next != "":
 		return r, envelope.Errorf(envelope.ExitError, "not_found", "nothing found so far for %q", terminal.Escape(r.Query)).
-			WithHint("look further back with --after %s", r.Next)
+			WithHint("search further back with --after %s", r.Next)
 	case len(r.Hits) == 0:
 		return r, envelope.Errorf(envelope.ExitError, "not_found", "nothing found for %q", terminal.Escape(r.Query))
 	case r.Next != "" && !c.JSON():
-		fmt.Fprintf(c.Stderr, "there may be more: --after %s\n", r.Next)
+		fmt.Fprintf(c.Stderr, "there may be more; continue with --after %s\n", r.Next)
 	}
 	return r, nil
 }

@@ -33,7 +33,7 @@ func (r showResult) WriteText(w io.Writer) error {
 		}
 		who := e.Role
 		if e.Kind == record.KindSummary {
-			who = "summary of what was said before, by a model"
+			who = "summary of the earlier turns, written by a model"
 		}
 		if e.Tool != "" {
 			who += " " + terminal.Escape(e.Tool)
@@ -73,9 +73,9 @@ func ending(e memory.Entry) string {
 
 func show() command.Command {
 	var place memory.Place
-	return command.Command{Name: "show", Envelope: "memory show", Args: "[ID]", Max: 1, Complete: conversations, Summary: "show a conversation, the latest if none is named, or one record",
-		Long:    "Of a conversation, the beginning of the id is enough, if no other starts like it. The id of a record, such as a call's, shows that alone.",
-		Example: "claw-mem show conv-019df3c2",
+	return command.Command{Name: "show", Envelope: "memory show", Args: "[ID]", Max: 1, Complete: conversations, Summary: "show a conversation (by default the latest), or one record",
+		Long:    "A unique prefix of a conversation's id is enough. The id of a record, such as a call, shows only that record.",
+		Example: "claw-mem show\nclaw-mem show conv-019df3c2",
 		Flags:   func(f *pflag.FlagSet) { placeFlags(f, &place) },
 		Access:  looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {

@@ -58,15 +58,16 @@ func (u usageRow) price() string {
 
 func usage() command.Command {
 	var o memory.UsageOptions
-	return command.Command{Name: "usage", Envelope: "memory usage", Summary: "show how many tokens were used, and what they cost",
-		Long: `Counts the tokens that providers reported for responses. Costs need prices in the configuration, [[usage.prices]]; a sum over
-responses without a price says so. Times are RFC 3339, days, or how long ago, such as 7d; since is included, until is not, but of a day all.`,
-		Example: "claw-mem usage --by model --since 30d",
+	return command.Command{Name: "usage", Envelope: "memory usage", Summary: "show how many tokens were used and what they cost",
+		Long: `Counts the tokens that providers reported. Costs need prices in the configuration, [[usage.prices]]; a sum that lacks the
+price of some responses says so. TIME is RFC 3339, a date, or how long ago, such as 7d. --until TIME excludes TIME;
+--until DATE includes that day.`,
+		Example: "claw-mem usage\nclaw-mem usage --by model --since 30d",
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&o.By, "by", "day", "count by `KEY`: "+strings.Join(memory.UsageKeys(), ", "))
-			f.StringVar(&o.Conversation, "conversation", "", "only the conversation `ID`")
-			f.StringVar(&o.Since, "since", "", "only responses from `TIME` on")
-			f.StringVar(&o.Until, "until", "", "only responses before `TIME`")
+			f.StringVar(&o.Conversation, "conversation", "", "count only the conversation `ID`")
+			f.StringVar(&o.Since, "since", "", "count only responses from `TIME` on")
+			f.StringVar(&o.Until, "until", "", "count only responses before `TIME`")
 		},
 		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {

@@ -19,14 +19,14 @@ type acceptResult struct {
 
 // WriteText says whose seals are accepted.
 func (a acceptResult) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "results that executor %s seals are attested from now on\n", a.Executor)
+	_, err := fmt.Fprintf(w, "results sealed by executor %s are attested from now on\n", a.Executor)
 	return err
 }
 
 func acceptCommand() command.Command {
-	return command.Command{Name: "accept", Args: "[FILE]", Max: 1, Envelope: "receipt accept", Access: accepting, Summary: "accept the seals of another host's claw-exec",
-		Long: `Reads what claw-exec keys writes on the other host: its public key. Without it, the receipts of its results say that nobody
-vouches for them. To take it back, remove its file from keys/executors.`,
+	return command.Command{Name: "accept", Args: "[FILE]", Max: 1, Envelope: "receipt accept", Access: accepting, Summary: "accept the seals of a claw-exec on another host",
+		Long: `Reads the output of claw-exec keys on the other host, its public key. Until then, results from that host are recorded
+as unattested. To undo this, remove the file of that host from keys/executors.`,
 		Example: "ssh build claw-exec keys | claw-receipt accept",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

@@ -21,7 +21,7 @@ type asideResult struct{ receipt.SetAside }
 
 // WriteText says where the old log is, and what vouches for it.
 func (r asideResult) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "the damaged log is %s, its keys are in %s; its SHA-256 is %s\na new log %s begins with receipt %s, which names it\n",
+	_, err := fmt.Fprintf(w, "the damaged log is now %s, its keys are in %s; its SHA-256 is %s\na new log %s begins with receipt %s, which names it\n",
 		terminal.Escape(r.Log), terminal.Escape(r.Keys), r.SHA256, terminal.Escape(r.NewOrigin), r.ReceiptID)
 	return err
 }
@@ -34,16 +34,19 @@ type asideOptions struct {
 
 func setAside() command.Command {
 	var o asideOptions
-	return command.Command{Name: "set-aside", Envelope: "receipt set-aside", Summary: "set a damaged log aside, whole, and begin a new one that names it",
-		Long: `For a log whose chain or macs are broken, when no copy of it is left: no call runs until its receipts are restored, or it is set
-aside. The log, its older parts, its head and its keys are kept, read-only; a new log with new keys begins, whose first receipt holds the
-hash of the facts in a note that the old and the new key sign: the old log's SHA-256, how many receipts it has, what is wrong, and REASON.
+	return command.Command{Name: "set-aside", Envelope: "receipt set-aside", Summary: "set a damaged receipt log aside, and begin a new one",
+		Long: `Use this if the chain or the MACs of the log are broken and you have no copy to restore. No call runs until then.
 
-What is given up: that the receipts from the damage on are complete and unchanged, and the receipts of calls that were interrupted until
-now. What is not: verify --log says of the old log what it says now, and older checkpoints and proofs are checked with its public key.`,
+The log, its parts, its head and its keys are kept, read-only. A new log with new keys begins. Its first receipt
+contains the hash of a note, signed by the old and the new key, with the old log's SHA-256, its number of receipts,
+what is wrong with it, and your reason.
+
+You lose the proof that the receipts after the damage are complete and unchanged, and receipts for calls interrupted
+until now. The rest stays: verify --log reports the same about the old log as today, and its public key still verifies
+older checkpoints and proofs.`,
 		Example: "claw-receipt set-aside --reason \"a disk lost a block, and no backup has it\"",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&o.reason, "reason", "", "why, in `TEXT` that the new log is bound to")
+			f.StringVar(&o.reason, "reason", "", "the reason, as `TEXT` that is signed with the new log")
 			f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 		},
 		Access: func(c *command.Call, cfg *config.Config) confine.Access {
@@ -61,7 +64,7 @@ func (o *asideOptions) run(ctx context.Context, c *command.Call) (command.Result
 		return nil, err
 	}
 	if o.reason == "" || len(o.reason) > 1000 {
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "set-aside needs --reason TEXT, of at most 1000 bytes")
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "set-aside needs --reason TEXT of at most 1000 bytes")
 	}
 	if err := missing(cfg); err != nil {
 		return nil, err
@@ -71,16 +74,16 @@ func (o *asideOptions) run(ctx context.Context, c *command.Call) (command.Result
 		return nil, err
 	}
 	if !o.yes && !rest {
-		yes, err := terminal.Confirm(ctx, fmt.Sprintf("%s is damaged at receipt %d: %s.\nIf a copy of it is left, restore that instead. Set it aside, and begin a new log? [y/N] ",
+		yes, err := terminal.Confirm(ctx, fmt.Sprintf("%s is damaged at receipt %d: %s.\nIf you have a copy, restore that instead. Set the log aside, and begin a new one? [y/N] ",
 			terminal.Escape(cfg.Receipts.Path), rep.FirstBad, terminal.Escape(rep.Reason)))
 		if errors.Is(err, terminal.ErrNoTerminal) {
-			return nil, envelope.Errorf(envelope.ExitDenied, "denied", "set-aside asks on a terminal, and there is none").WithHint("--yes sets it aside without a question")
+			return nil, envelope.Errorf(envelope.ExitDenied, "denied", "set-aside asks for confirmation on a terminal, and there is none").WithHint("use --yes to set the log aside without a question")
 		}
 		if err != nil {
 			return nil, err
 		}
 		if !yes {
-			return nil, envelope.Errorf(envelope.ExitDenied, "denied", "the log is not set aside: you said no")
+			return nil, envelope.Errorf(envelope.ExitDenied, "denied", "the log was not set aside: you said no")
 		}
 	}
 	done, err := receipt.Replace(cfg.Receipts.Path, receipt.Options{Keys: cfg.ReceiptKeysDir()}, cfg.AuditPath(), o.reason)
@@ -114,9 +117,9 @@ func notAside(rep receipt.Report, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, receipt.ErrSound):
-		return envelope.Errorf(envelope.ExitUsage, "usage", "the log is not set aside: nothing is wrong with it: %s", rep.Evidence)
+		return envelope.Errorf(envelope.ExitUsage, "usage", "the log was not set aside: nothing is wrong with it: %s", rep.Evidence)
 	case errors.Is(err, receipt.ErrAcceptable):
-		return envelope.Errorf(envelope.ExitUsage, "usage", "the log is not set aside: its chain and macs are good; %s", rep.Evidence).WithHint("%s", acceptHint(rep))
+		return envelope.Errorf(envelope.ExitUsage, "usage", "the log was not set aside: its chain and MACs are good; %s", rep.Evidence).WithHint("%s", acceptHint(rep))
 	}
 	return envelope.Errorf(envelope.ExitError, "receipts.unavailable", "set the log aside: %w", err)
 }
@@ -126,5 +129,5 @@ func acceptHint(rep receipt.Report) string {
 	if n := rep.HeadCount - rep.Count; n > 0 {
 		return fmt.Sprintf("restore the log from a copy; if what it lacks at its end (%s) is lost: claw-receipt keys --accept --missing %d", spelling.Count(n, "receipt"), n)
 	}
-	return "if a copy or a checkpoint shows that no receipt is missing: claw-receipt keys --accept"
+	return "if a copy or a checkpoint shows that no receipt is missing, run: claw-receipt keys --accept"
 }

@@ -26,7 +26,7 @@ type checkResult struct {
 
 // WriteText says what is proven, and by which key.
 func (r checkResult) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "proven: it is receipt %d of the first %d of the log %s\n", r.Number, r.Count, terminal.Escape(r.Origin))
+	fmt.Fprintf(w, "proven: this is receipt %d of the first %s of the log %s\n", r.Number, spelling.Count(r.Count, "receipt"), terminal.Escape(r.Origin))
 	writeRetired(w, r.Retired)
 	fmt.Fprintln(w)
 	writeReceipt(w, r.Number, r.Receipt)
@@ -52,20 +52,22 @@ func (r consistentResult) WriteText(w io.Writer) error {
 
 func writeRetired(w io.Writer, at string) {
 	if at != "" {
-		fmt.Fprintf(w, "by a key that was replaced at %s: if it leaked, somebody may have made this proof with it since\n", terminal.Escape(at))
+		fmt.Fprintf(w, "signed with a key retired on %s; if that key has leaked, the proof may be forged\n", terminal.Escape(at))
 	}
 }
 
 func checkProof() command.Command {
 	key, path, kept := "", "", ""
 	return command.Command{Name: "check-proof", Envelope: "receipt check-proof", Args: "FILE --key KEY", Min: 1, Max: 1, Summary: "check a proof that a receipt is in a log, or that a log extends a checkpoint",
-		Long: `Checks a proof of claw-receipt prove, or of claw-receipt checkpoint --consistency, by the public key of the log, with nothing else
-at hand: no home, no log. KEY is the key itself or a file of keys, as claw-receipt keys writes them. FILE may be - for standard input.
-With --against it must be a proof under the checkpoint that you kept: for a consistency proof, the older of its two.`,
+		Long: `Checks a proof by claw-receipt prove or claw-receipt checkpoint --consistency. It needs the public key of the log and
+nothing else: no home, no log. FILE may be - for standard input.
+
+KEY is the key itself, or a file of keys as claw-receipt keys prints them. With --against, the proof must be for the
+checkpoint that you saved; for a consistency proof, that is the older of the two.`,
 		Example: "claw-receipt check-proof receipt.tlog-proof --key receipt.pub\nclaw-receipt check-proof consistency.txt --key receipt.pub --against checkpoint.txt",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&key, "key", "", "the public `KEY` of the log, or a file that holds it")
-			f.StringVar(&kept, "against", "", "it must be a proof under the checkpoint in `FILE`")
+			f.StringVar(&key, "key", "", "the public `KEY` of the log, or a file with it")
+			f.StringVar(&kept, "against", "", "require the proof to be for the checkpoint in `FILE`")
 		},
 		Access: func(c *command.Call, _ *config.Config) confine.Access {
 			if len(c.Args) > 0 {
@@ -75,7 +77,7 @@ With --against it must be a proof under the checkpoint that you kept: for a cons
 		},
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if key == "" {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "check-proof needs --key KEY: who signed the log must come from elsewhere than the proof")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "check-proof needs --key KEY: the proof cannot say which key to trust")
 			}
 			if kept == "" && c.Changed("against") { // a variable of a script that is not set must not ask for less
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--against is empty")

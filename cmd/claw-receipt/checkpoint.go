@@ -34,13 +34,15 @@ func (r checkpointResult) WriteText(w io.Writer) error {
 
 func checkpoint() command.Command {
 	old := ""
-	return command.Command{Name: "checkpoint", Envelope: "receipt checkpoint", Summary: "sign what the log holds now, to be kept elsewhere",
-		Long: `Writes a signed checkpoint of the log: how many receipts, and the root of a Merkle tree over them, in the text format of
-c2sp.org/tlog-checkpoint. It verifies the receipts that came since the tree was stored; verify looks at all of them. Keep it where nobody who can write to this home can reach it: in git, in a mail, on
-another host. Then claw-receipt verify --against shows whether these receipts are still there, whoever has the keys.
+	return command.Command{Name: "checkpoint", Envelope: "receipt checkpoint", Summary: "write a signed checkpoint of the log, to be kept elsewhere",
+		Long: `Writes a signed checkpoint: the number of receipts and the root of a Merkle tree over them, in the format of
+c2sp.org/tlog-checkpoint. Only receipts added since the tree was last stored are verified; claw-receipt verify checks all.
 
-With --consistency it writes instead a proof that the log still begins with what the checkpoint OLD counts: both checkpoints, and the
-hashes that lead from one root to the other. claw-receipt check-proof checks it with the public key alone, without the log.`,
+Keep the checkpoint where nobody who can write to this home can change it: in git, in a mail, on another host. Then
+claw-receipt verify --against shows whether these receipts are all still there, even if the keys were stolen.
+
+With --consistency, writes a proof that the log still begins with the receipts of the checkpoint OLD: both checkpoints,
+and the hashes that link them. claw-receipt check-proof needs only the public key to check it, not the log.`,
 		Example: "claw-receipt checkpoint >checkpoint.txt\nclaw-receipt verify --against checkpoint.txt\nclaw-receipt checkpoint --consistency checkpoint.txt >consistency.txt",
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&old, "consistency", "", "prove that the log extends the checkpoint in the file `OLD`")

@@ -32,7 +32,7 @@ func filter() command.Command {
 			}
 			underWay, err := durable.Share(cfg.UnderWayPath())
 			if err != nil {
-				return nil, fmt.Errorf("say that receipts may be on their way: %w", err)
+				return nil, fmt.Errorf("announce that receipts may be pending: %w", err)
 			}
 			defer underWay.Close()
 			log, err := openLog(cfg)
@@ -85,7 +85,7 @@ func reserve(log *receipt.Log, line record.Line, out *stage.Writer) error {
 		return envelope.Errorf(0, "record.syntax", "reserve record %s: want 1 to %d receipts", line.ID(), maxReserved)
 	}
 	if err := log.Reserve(r.Receipts); err != nil {
-		return envelope.Errorf(envelope.ExitError, "receipt.failed", "no call is run, since its receipt could not be written: %w", err)
+		return envelope.Errorf(envelope.ExitError, "receipt.failed", "no call runs, because its receipt could not be written: %w", err)
 	}
 	spliced, err := line.With(record.Field{Name: "reserved", Value: true})
 	if err != nil {
@@ -110,7 +110,7 @@ var owned = []string{"receipt_id", "unattested"}
 func (w *writer) handle(_ context.Context, line record.Line, out *stage.Writer) error {
 	for _, name := range owned {
 		if _, ok := line.Field(name); ok {
-			return envelope.Errorf(0, "receipt.exists", "tool result %s has a field %q already", line.ID(), name)
+			return envelope.Errorf(0, "receipt.exists", "tool result %s already has a field %q", line.ID(), name)
 		}
 	}
 	var res record.ToolResult
@@ -121,10 +121,10 @@ func (w *writer) handle(_ context.Context, line record.Line, out *stage.Writer) 
 	res.Tool = w.call.Secrets.Text(res.Tool) // a name that the model chose; the hashes are over what the record holds
 	r, err := w.log.AppendSealed(res, a)
 	if errors.Is(err, receipt.ErrExists) {
-		return envelope.Errorf(0, "receipt.exists", "write the receipt of %s: %w: the same result came before, or the call was taken for interrupted", res.ID, err)
+		return envelope.Errorf(0, "receipt.exists", "write the receipt for %s: %w: a receipt already exists: duplicate result, or recover marked the call as interrupted", res.ID, err)
 	}
 	if err != nil {
-		return envelope.Errorf(envelope.ExitError, "receipt.failed", "write the receipt of %s: %w", res.ID, err)
+		return envelope.Errorf(envelope.ExitError, "receipt.failed", "write the receipt for %s: %w", res.ID, err)
 	}
 	w.wrote = true
 	w.call.Event(command.EventReceiptWritten, "receipt_id", r.ID, "call_id", res.ID, "tool", r.Tool, "status", r.Status)

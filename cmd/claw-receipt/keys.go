@@ -44,22 +44,27 @@ type keyOptions struct {
 
 func keys() command.Command {
 	var o keyOptions
-	return command.Command{Name: "keys", Envelope: "receipt keys", Summary: "show the public keys of the receipts, or replace the keys",
-		Long: `Writes the public keys by which heads, checkpoints and proofs are checked, the one in use first and, behind those that it
-replaced, when it did. Give them to whoever checks; the secret ones stay in keys/receipt, where no other program may read.
+	return command.Command{Name: "keys", Envelope: "receipt keys", Summary: "show the public keys of the receipt log, or manage its keys",
+		Long: `Prints the public keys that verify heads, checkpoints and proofs: the current key first, then retired keys with their
+retirement date. Give them to anyone who verifies your receipts. The secret keys stay in keys/receipt, which no other
+program can read.
 
---rotate makes new keys, for macs and for signatures. The old signing key is gone; the old key of macs stays, to
-verify the receipts that bear them. --accept signs a head for a log that has lost it, after you have looked at the log: its
-chain and macs must be good, but nobody can tell whether receipts are missing at its end. Where a good head says how many
-are missing, and they are lost, --missing says so too; calls up to then are not taken for interrupted.
---create makes no keys where the gate has released calls and there are no receipts: they were removed. --lost begins anew all the same.`,
+--rotate makes a new MAC key and a new signing key. The old signing key is deleted; the old MAC key is kept, to verify
+the receipts made with it.
+
+--accept signs a new head for a log that has lost its head. Inspect the log first: its chain and MACs must be good, but
+nothing can show whether receipts are missing at its end. If a good head says that N receipts are missing, and they are
+lost, add --missing N; earlier calls are not reported as interrupted.
+
+--create refuses to make keys if the gate has allowed calls and there are no receipts, because they must have been
+removed. Add --lost to begin a new log nevertheless.`,
 		Example: "claw-receipt keys >receipt.pub",
 		Flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&o.create, "create", false, "make the keys, if there are none; clawsh init does")
-			f.BoolVar(&o.lost, "lost", false, "with --create: receipts and keys that were there are lost, begin anew")
-			f.BoolVar(&o.rotate, "rotate", false, "replace the keys by new ones")
+			f.BoolVar(&o.create, "create", false, "create the keys if there are none, as clawsh init does")
+			f.BoolVar(&o.lost, "lost", false, "with --create: the old receipts and keys are lost; begin a new log")
+			f.BoolVar(&o.rotate, "rotate", false, "replace the keys with new ones")
 			f.BoolVar(&o.accept, "accept", false, "sign a new head for the log as it is")
-			f.IntVar(&o.missing, "missing", 0, "with --accept: `N` receipts are known to be lost")
+			f.IntVar(&o.missing, "missing", 0, "with --accept: `N` receipts at the end are known to be lost")
 		},
 		Access: making,
 		Run:    func(_ context.Context, c *command.Call) (command.Result, error) { return o.run(c) },
@@ -80,11 +85,11 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 	}
 	switch {
 	case o.create && o.rotate || o.rotate && o.accept || o.create && o.accept:
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--create, --rotate and --accept exclude each other")
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--create, --rotate and --accept cannot be combined")
 	case o.missing < 0 || o.missing > 0 && !o.accept:
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--missing goes with --accept, and is not negative")
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--missing needs --accept, and must not be negative")
 	case o.lost && !o.create:
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--lost goes with --create")
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--lost needs --create")
 	case o.create && !initialised(cfg):
 		return nil, notInitialised(cfg)
 	case o.create && moved(cfg) != nil:
@@ -93,7 +98,7 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 		r.Created, err = receipt.CreateKeysAfter(dir, cfg.Receipts.Path, receipt.Past{Audit: cfg.AuditPath(), Lost: o.lost})
 		if errors.Is(err, receipt.ErrLost) {
 			return nil, envelope.Errorf(envelope.ExitError, "receipts.missing", "%w", err).
-				WithHint("restore %s, %s and %s together; if they are lost: claw-receipt keys --create --lost",
+				WithHint("restore %s, %s and %s together; if they are lost, run: claw-receipt keys --create --lost",
 					terminal.Escape(cfg.Receipts.Path), terminal.Escape(cfg.ReceiptsDir()), terminal.Escape(dir))
 		}
 		if err != nil {
@@ -122,7 +127,7 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 
 // notLost says what to do where keys are there: none are made anew.
 func notLost(cfg *config.Config) error {
-	err := envelope.Errorf(envelope.ExitUsage, "usage", "--lost begins a log anew where its keys are lost, too; %s has the keys: nothing was changed", terminal.Escape(cfg.ReceiptKeysDir()))
+	err := envelope.Errorf(envelope.ExitUsage, "usage", "--lost is for a log whose keys are lost, too, but the keys are in %s; nothing was changed", terminal.Escape(cfg.ReceiptKeysDir()))
 	src, openErr := reading(cfg)
 	if openErr != nil {
 		return openErr
@@ -136,7 +141,7 @@ func notLost(cfg *config.Config) error {
 	case errors.Is(why, receipt.ErrAcceptable):
 		return err.WithHint("%s", acceptHint(rep))
 	case why == nil:
-		return err.WithHint("claw-receipt set-aside keeps a damaged log, and begins a new one")
+		return err.WithHint("to keep the damaged log and begin a new one, run: claw-receipt set-aside")
 	}
 	return err
 }
@@ -146,7 +151,7 @@ func accept(cfg *config.Config, missing int) error {
 		receipt.Loss{Receipts: missing, Audit: cfg.AuditPath()})
 	if errors.Is(err, receipt.ErrTampered) {
 		return envelope.Errorf(envelope.ExitError, "receipts.broken", "accept the log: %w", err).
-			WithHint("look for them in a copy first; if they are lost, give their number: %s", acceptHint(rep))
+			WithHint("look for them in a copy first; if they are lost, give their number with %s", acceptHint(rep))
 	}
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "receipts.unavailable", "%w", err)

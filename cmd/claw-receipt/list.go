@@ -48,7 +48,7 @@ func (l listResult) WriteText(w io.Writer) error {
 		return err
 	}
 	if len(l.Receipts) > 0 {
-		fmt.Fprintln(w, "receipts hold hashes; what a call was: clawsh receipt show ID --with-content")
+		fmt.Fprintln(w, "receipts contain only hashes; to see a call, run: clawsh receipt show ID --with-content")
 	}
 	if l.Unreadable == 0 {
 		return nil
@@ -66,20 +66,20 @@ type listOptions struct {
 
 func list() command.Command {
 	var o listOptions
-	return command.Command{Name: "list", Access: looking, Envelope: "receipt list", Summary: "list receipts, the latest last",
-		Long: `A table on a terminal, the last 50; in a pipe, all of them as JSON lines, as they stand in the log. Times are RFC 3339, days, or
-how long ago, such as 7d; since is included, until is not, but of a day all.`,
+	return command.Command{Name: "list", Access: looking, Envelope: "receipt list", Summary: "list receipts, newest last",
+		Long: `On a terminal, prints a table of the last 50 receipts; in a pipe, all receipts as JSON lines, exactly as in the log.
+TIME is RFC 3339, a date, or how long ago, such as 7d. --until TIME excludes TIME; --until DATE includes that day.`,
 		Example: "claw-receipt list --status denied --since 24h\nclaw-receipt list | jq -r .tool | sort | uniq -c",
 		Flags: func(f *pflag.FlagSet) {
-			f.IntVar(&o.limit, "limit", 0, "show the last `N` (0: all; on a terminal and in JSON 50)")
-			f.StringVar(&o.Tool, "tool", "", "only of the tool `NAME`")
-			f.StringVar(&o.Status, "status", "", "only with the `STATUS` allowed, denied or failed")
-			f.StringVar(&o.Risk, "risk", "", "only of the `RISK` low, medium or high")
-			f.StringVar(&o.Since, "since", "", "only from `TIME` on")
-			f.StringVar(&o.Until, "until", "", "only before `TIME`")
-			f.StringVar(&o.Conversation, "conversation", "", "only of the conversation `ID`, or its beginning")
-			f.BoolVar(&o.table, "table", false, "a table, in a pipe too")
-			f.BoolVar(&o.jsonl, "jsonl", false, "JSON lines, on a terminal too")
+			f.IntVar(&o.limit, "limit", 0, "show the last `N` (0: all; default 50 in a table and in --output-format json)")
+			f.StringVar(&o.Tool, "tool", "", "show only receipts of the tool `NAME`")
+			f.StringVar(&o.Status, "status", "", "show only receipts with `STATUS` allowed, denied or failed")
+			f.StringVar(&o.Risk, "risk", "", "show only receipts with `RISK` low, medium or high")
+			f.StringVar(&o.Since, "since", "", "show only receipts from `TIME` on")
+			f.StringVar(&o.Until, "until", "", "show only receipts before `TIME`")
+			f.StringVar(&o.Conversation, "conversation", "", "show only receipts of the conversation `ID` (a unique prefix is enough)")
+			f.BoolVar(&o.table, "table", false, "print a table even in a pipe")
+			f.BoolVar(&o.jsonl, "jsonl", false, "print JSON lines even on a terminal")
 		},
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) { return o.run(ctx, c) },
 	}
@@ -99,7 +99,7 @@ func (o *listOptions) check(c *command.Call) error {
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--limit must not be negative")
 	}
 	if o.table && o.jsonl {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--table and --jsonl exclude each other")
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--table and --jsonl cannot be combined")
 	}
 	var err error
 	if o.Since, o.Until, err = record.Span(o.Since, o.Until, time.Now()); err != nil {

@@ -48,11 +48,11 @@ func publicKeys(named string) ([]receipt.PublicKey, error) {
 	}
 	raw, err := readFile(named)
 	if err != nil {
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--key: neither a public key nor a file that can be read: %w", err).WithHint("claw-receipt keys shows the public key")
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--key: not a public key, and not a readable file of keys: %w", err).WithHint("to see the public key, run: claw-receipt keys")
 	}
 	keys, err := receipt.ParsePublic(string(raw))
 	if err != nil {
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--key %s: %w", terminal.Escape(named), err).WithHint("claw-receipt keys shows the public key")
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--key %s: %w", terminal.Escape(named), err).WithHint("to see the public key, run: claw-receipt keys")
 	}
 	return keys, nil
 }
@@ -73,7 +73,7 @@ func readFile(path string) ([]byte, error) {
 func readSmall(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
 	if err == nil && len(b) > maxFileBytes {
-		err = fmt.Errorf("it is longer than %d bytes", maxFileBytes)
+		err = fmt.Errorf("longer than %d bytes", maxFileBytes)
 	}
 	return b, err
 }
@@ -96,7 +96,7 @@ func missing(cfg *config.Config) error {
 	}
 	err := envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s", cfg.Receipts.Path)
 	if audit, auditErr := os.Stat(cfg.AuditPath()); auditErr == nil && audit.Size() > 0 {
-		return envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s, but the gate has decided about calls", cfg.Receipts.Path).
+		return envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s, although the gate has decided calls", cfg.Receipts.Path).
 			WithHint("compare with %s", cfg.AuditPath())
 	}
 	return err
@@ -117,7 +117,7 @@ func moved(cfg *config.Config) error {
 		clear = "rmdir " + terminal.Escape(cfg.ReceiptsDir()) + " && "
 	}
 	return envelope.Errorf(envelope.ExitConfig, "receipts.moved", "receipts.path is %s, but the receipts are in %s", terminal.Escape(now), terminal.Escape(before)).
-		WithHint("take them along, with what vouches for them: mkdir -p %s && %smv %s %s && mv %s.d %s.d", terminal.Escape(filepath.Dir(now)), clear,
+		WithHint("move them, with their head and parts: mkdir -p %s && %smv %s %s && mv %s.d %s.d", terminal.Escape(filepath.Dir(now)), clear,
 			terminal.Escape(before), terminal.Escape(now), terminal.Escape(before), terminal.Escape(now))
 }
 

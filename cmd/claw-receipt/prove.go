@@ -30,12 +30,12 @@ func (r proveResult) WriteText(w io.Writer) error {
 func prove() command.Command {
 	kept := ""
 	return command.Command{Name: "prove", Envelope: "receipt prove", Args: "ID", Min: 1, Max: 1, Complete: latest, Summary: "write a proof that a receipt is in the log",
-		Long: `Writes a self-contained proof, in the format of c2sp.org/tlog-proof, that one receipt is in the log: the receipt, where it
-stands in the Merkle tree, and a checkpoint, a new one unless one is given. claw-receipt check-proof checks it with the
-public key alone, and learns nothing of other receipts.`,
+		Long: `Writes a self-contained proof, in the format of c2sp.org/tlog-proof, that a receipt is in the log: the receipt, its
+position in the Merkle tree, and a checkpoint. claw-receipt check-proof needs only the public key to check it. The
+proof reveals nothing about other receipts.`,
 		Example: "claw-receipt prove receipt-019df3c2 >receipt.tlog-proof\nclaw-receipt prove receipt-019df3c2 --checkpoint checkpoint.txt >receipt.tlog-proof",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&kept, "checkpoint", "", "prove it under the checkpoint in `FILE`")
+			f.StringVar(&kept, "checkpoint", "", "use the checkpoint in `FILE` instead of a new one")
 		},
 		Access: func(c *command.Call, cfg *config.Config) confine.Access { return files(indexing(c, cfg), kept) },
 		Run:    func(_ context.Context, c *command.Call) (command.Result, error) { return proof(c, kept) },

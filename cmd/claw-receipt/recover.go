@@ -28,23 +28,23 @@ func (r recoverResult) WriteText(w io.Writer) error {
 		fmt.Fprintf(w, "%s: no receipt yet, call %s\n", x.ReceiptID, terminal.Escape(x.CallID))
 	}
 	if r.Pending > 0 {
-		fmt.Fprintf(w, "may still be under way: %d, until %s at the latest\n", r.Pending, r.PendingUntil)
+		fmt.Fprintf(w, "may still be running: %d, until %s at the latest\n", r.Pending, r.PendingUntil)
 	}
 	if len(r.Written)+len(r.Interrupted) == 0 && r.Pending == 0 {
-		fmt.Fprintln(w, "every call that was allowed has its receipt")
+		fmt.Fprintln(w, "every allowed call has its receipt")
 	}
 	return nil
 }
 
 func recoverCommand() command.Command {
 	dry := false
-	return command.Command{Name: "recover", Access: access, Envelope: "receipt recover", Summary: "write the receipts of calls that were interrupted",
-		Long: `Writes a failed receipt, "interrupted, outcome unknown", for every call that the gate has allowed (audit.jsonl), that has no
-receipt, and that is over: its permit has expired, and no stage runs that could still run it; while stages run, as long has
-passed as any tool may take. claw-loop does this when it starts. Calls that may still be under way are counted as pending.`,
+	return command.Command{Name: "recover", Access: access, Envelope: "receipt recover", Summary: "write receipts for interrupted calls",
+		Long: `Writes a failed receipt, "interrupted, outcome unknown", for every call that the gate allowed (audit.jsonl), that has
+no receipt and that is over. A call is over once its permit has expired and no stage is running, or after the longest
+tool timeout. Calls that may still be running are counted as pending. claw-loop does this when it starts.`,
 		Example: "claw-receipt recover\nclaw-receipt recover --dry-run",
 		Flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&dry, "dry-run", false, "say which calls it would be, and write nothing")
+			f.BoolVar(&dry, "dry-run", false, "list the calls, and write nothing")
 		},
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
@@ -58,7 +58,7 @@ passed as any tool may take. claw-loop does this when it starts. Calls that may 
 			defer log.Close()
 			alone, err := durable.Alone(cfg.UnderWayPath())
 			if err != nil {
-				return nil, fmt.Errorf("ask whether calls are under way: %w", err)
+				return nil, fmt.Errorf("find out whether calls are running: %w", err)
 			}
 			if alone != nil {
 				alone.Close() // who starts from now on can run nothing whose permit has expired

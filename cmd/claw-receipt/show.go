@@ -43,7 +43,7 @@ func (s showResult) WriteText(w io.Writer) error {
 		if match {
 			return matches + " the receipt"
 		}
-		return "NOT what the receipt was written for"
+		return "does NOT match the receipt"
 	}
 	fmt.Fprintf(w, "\narguments (%s):\n%s\n", says("match", s.Content.ArgsMatch), terminal.Sanitize(string(s.Content.Args)))
 	fmt.Fprintf(w, "\nresult (%s): %s\n", says("matches", s.Content.ResultMatch), s.Content.became(s.Receipt))
@@ -79,14 +79,14 @@ func writeReceipt(w io.Writer, number int, r receipt.Receipt) {
 func show() command.Command {
 	withContent := false
 	return command.Command{Name: "show", Access: indexing, Envelope: "receipt show", Args: "ID", Min: 1, Max: 1, Complete: latest, Summary: "show one receipt",
-		Long: `The beginning of the id is enough, if no other starts like it.
+		Long: `A unique prefix of the id is enough.
 
-With --with-content it reads records on standard input, finds the call's, and checks that its arguments and its result are
-those that the receipt was written for: so one call can be shown, and believed, without the others. clawsh receipt show pipes claw-mem export to it by itself. Of a result that a secret
-was withheld from when it was stored, the stored text is not that of the receipt.`,
+With --with-content, reads records from standard input, finds the record of the call, and checks that its arguments and
+its result are those that the receipt was written for. clawsh receipt show pipes claw-mem export into it. If a secret
+was withheld when the result was stored, the stored text does not match the receipt.`,
 		Example: "claw-receipt show receipt-019df3c2\nclaw-mem export | claw-receipt show receipt-019df3c2 --with-content",
 		Flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&withContent, "with-content", false, "join it with the call's record from standard input, and check the hashes")
+			f.BoolVar(&withContent, "with-content", false, "show the call's record from standard input too, and check its hashes")
 		},
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			s, err := find(c, c.Args[0])
@@ -103,8 +103,8 @@ was withheld from when it was stored, the stored text is not that of the receipt
 				return nil, err
 			}
 			if !s.Content.ArgsMatch || !s.Content.ResultMatch {
-				return *s, envelope.Errorf(envelope.ExitError, "receipt.mismatch", "the content is not what receipt %s was written for", terminal.Escape(s.Receipt.ID)).
-					WithHint("the record was changed, or a secret was withheld from it when it was stored: then it holds a note such as [withheld: …]")
+				return *s, envelope.Errorf(envelope.ExitError, "receipt.mismatch", "the content does not match receipt %s", terminal.Escape(s.Receipt.ID)).
+					WithHint("the record was changed, or a secret was withheld when it was stored (look for a note such as [withheld: …])")
 			}
 			return *s, nil
 		}}
@@ -123,7 +123,7 @@ func genuine(c *command.Call, s *showResult) error {
 		return err
 	}
 	if err := s.Receipt.Check(s.Number, k); err != nil {
-		return envelope.Errorf(envelope.ExitError, "receipts.broken", "receipt %d, %s, is not as it was written: %w", s.Number, terminal.Escape(s.Receipt.ID), err).
+		return envelope.Errorf(envelope.ExitError, "receipts.broken", "receipt %d, %s, is not as written: %w", s.Number, terminal.Escape(s.Receipt.ID), err).
 			WithHint("run claw-receipt verify")
 	}
 	if k == nil || s.proven || k.Seals(s.Number) {
@@ -166,7 +166,7 @@ func contentOf(in io.Reader, r receipt.Receipt) (*content, error) {
 	for {
 		raw, err := lines.Next()
 		if err == io.EOF {
-			return nil, envelope.Errorf(envelope.ExitError, "not_found", "no record with receipt %s among those that were read", r.ID).WithHint("calls by hand (clawsh tool run) are not kept in the memory; by itself claw-receipt reads records: claw-mem export | claw-receipt show %s --with-content", r.ID)
+			return nil, envelope.Errorf(envelope.ExitError, "not_found", "there is no record with receipt %s on standard input", r.ID).WithHint("calls by clawsh tool run are not stored in the memory; claw-receipt alone reads records from standard input: claw-mem export | claw-receipt show %s --with-content", r.ID)
 		}
 		if err != nil && !errors.Is(err, record.ErrTooLong) {
 			return nil, fmt.Errorf("read records: %w", err)

@@ -45,26 +45,26 @@ func (v verifyResult) failure() error {
 	switch {
 	case v.Lacking > 0:
 		return envelope.Errorf(envelope.ExitError, "receipts.unattested", "receipt %d is not attested: %s; the %s", v.Lacking, v.Reason, strings.Replace(v.Evidence, "chain", "chain is", 1)).
-			WithHint("nothing was changed in the log: see what it was for with clawsh receipt show ID --with-content; without --attested the log passes")
+			WithHint("the log itself was not changed; to see the call, run: clawsh receipt show ID --with-content")
 	case v.Chain == receipt.Intact && v.FirstBad > 0:
 		what = fmt.Sprintf("invalid receipt %d: ", v.FirstBad)
 	case v.Chain == receipt.Intact:
-		code, what = "receipts.unproven", "the receipts are not established: "
+		code, what = "receipts.unproven", "the receipts are not proven: "
 	}
 	err := envelope.Errorf(envelope.ExitError, code, "%s%s; %s", what, v.Reason, v.Evidence)
 	switch {
 	case v.Macs == receipt.Broken && v.FirstBad == 1 && v.Chain == receipt.Intact:
-		return err.WithHint("if %s is another home's log, give its public key: --key", v.Log)
+		return err.WithHint("if %s is the log of another home, give its public key with --key", v.Log)
 	case v.Head == receipt.None && v.Macs == receipt.Valid:
-		return err.WithHint("if the head was lost, and you know by a copy or a checkpoint that no receipt is missing: claw-receipt keys --accept")
+		return err.WithHint("if the head was lost, and a copy or a checkpoint shows that no receipt is missing, run: claw-receipt keys --accept")
 	case v.Chain == receipt.Intact && v.Macs == receipt.Valid && v.Checkpoint != receipt.Disagrees && v.Head == receipt.Disagrees:
 		return err.WithHint("%s", acceptHint(v.Report))
 	case v.FirstBad > 0 && v.Require != receipt.LevelCheckpoint && !v.elsewhere:
-		return err.WithHint("restore %s from a copy, from receipt %d on; if there is none: claw-receipt set-aside keeps it and begins a new log", v.Log, v.FirstBad)
+		return err.WithHint("restore %s from a copy, from receipt %d on; without a copy, run claw-receipt set-aside, which keeps it and begins a new log", v.Log, v.FirstBad)
 	case v.FirstBad > 0:
 		return err.WithHint("compare %s with a copy, from receipt %d on", v.Log, v.FirstBad)
 	}
-	return err.WithHint("claw-receipt verify --help says what is needed for each level")
+	return err.WithHint("claw-receipt verify --help explains the levels")
 }
 
 // verifyOptions are the flags of verify.
@@ -75,24 +75,29 @@ type verifyOptions struct {
 
 func verify() command.Command {
 	var o verifyOptions
-	return command.Command{Name: "verify", Envelope: "receipt verify", Summary: "replay the chain and report the first broken link",
-		Long: `Replays the log and holds it against what there is: the key of macs, the signed head, a checkpoint that was kept
-elsewhere. It names the first receipt that is not as it was written, and says how far its evidence reaches.
+	return command.Command{Name: "verify", Envelope: "receipt verify", Summary: "verify the receipt log: chain, MACs, head and checkpoint",
+		Long: `Replays the log and checks it against the MAC key, the signed head and, if given, a saved checkpoint.
+Reports the first receipt that is not as written, and what has been proven and what has not.
 
-Exit code 0 means that the level of --require is reached: chain (every receipt is in its place), mac (and was written by
-somebody with the key), head (and none is missing at the end), checkpoint (and the log begins with what was checkpointed).
-Without it, that is what there are keys for: head, or checkpoint with --against; chain without any key. The log of
-a home without keys does not pass.
+Exit code 0 means that the log reaches the level of --require. Each level includes those before it:
 
-It also counts who vouches for the results: attested (claw-exec sealed it), unattested (somebody else made it, or changed it on the way),
-interrupted (claw-receipt recover wrote it), and those written before results were sealed. --attested fails if one is unattested.`,
+  chain        every receipt is unchanged and in its place
+  mac          every receipt was written by someone with the key
+  head         no receipt is missing at the end
+  checkpoint   the log begins with the receipts that the checkpoint covers
+
+The default is the strongest level your keys allow: head, or checkpoint with --against. For a log without any key
+it is chain. The log of a home that has lost its keys does not pass.
+
+Results are counted by who vouches for them: attested (sealed by claw-exec), unattested (made by something else, or
+changed on the way), interrupted (written by claw-receipt recover), and those from before results were sealed.`,
 		Example: "claw-receipt verify\nclaw-receipt verify --against checkpoint.txt\nclaw-receipt verify --log copy.log --key receipt.pub",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&o.require, "require", "", "what exit code 0 means: `LEVEL` chain, mac, head or checkpoint")
-			f.BoolVar(&o.attested, "attested", false, "fail if nobody vouches for a result: claw-exec did not seal it")
-			f.StringVar(&o.against, "against", "", "the log must extend the checkpoint in `FILE`, or each of several one behind the other")
-			f.StringVar(&o.key, "key", "", "check signatures by the public `KEY`, or those in a file; macs are not checked")
-			f.StringVar(&o.log, "log", "", "verify the log in `FILE`, with what lies beside it, instead of this home's")
+			f.StringVar(&o.require, "require", "", "fail unless the log reaches `LEVEL`: chain, mac, head or checkpoint")
+			f.BoolVar(&o.attested, "attested", false, "fail if a result is unattested, that is, not sealed by claw-exec")
+			f.StringVar(&o.against, "against", "", "require the log to extend the checkpoint(s) in `FILE`")
+			f.StringVar(&o.key, "key", "", "check signatures with the public `KEY`, or with the keys in a file; do not check MACs")
+			f.StringVar(&o.log, "log", "", "verify the log in `FILE`, and its parts beside it, instead of this home's log")
 		},
 		Access: func(c *command.Call, cfg *config.Config) confine.Access {
 			return files(looking(c, cfg), o.against, o.key, o.log, o.log+".d")
@@ -205,8 +210,8 @@ func (o *verifyOptions) trust(c *command.Call) (t receipt.Trust, err error) {
 		dir = cmp.Or(receipt.AsideKeys(dir, cfg.Receipts.Path, abs), dir)
 	}
 	if t.Keys, err = keysIn(dir); err == nil && t.Keys == nil && o.log == "" && o.require == "" {
-		err = envelope.Errorf(envelope.ExitConfig, "key.unavailable", "there are no receipt keys in %s: nothing but the chain could be checked", cfg.ReceiptKeysDir()).
-			WithHint("if there never were any, clawsh init makes them, and adopts the receipts that are there; --require chain checks the chain alone")
+		err = envelope.Errorf(envelope.ExitConfig, "key.unavailable", "there are no receipt keys in %s: only the chain could be checked", cfg.ReceiptKeysDir()).
+			WithHint("if there never were any, clawsh init creates them and adopts the existing receipts; --require chain checks only the chain")
 	}
 	return t, err
 }

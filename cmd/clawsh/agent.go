@@ -20,15 +20,15 @@ import (
 const replHelp = `/exit             leave (so does Ctrl-D)
 /tools            list the tools
 /memory QUERY     search what was said
-/policy           show autonomy, workspace and the rest of the security policy
+/policy           show the security policy in force
 /help             show this
-A line that ends in \ goes on in the next one; pasted lines stay together. Ctrl-C ends a running turn.
+A line that ends in \ continues on the next one; pasted lines stay together. Ctrl-C ends a running turn.
 `
 
 // agent is the conversation on the terminal.
 func agent() command.Command {
 	var o askOptions
-	return command.Command{Name: "agent", OwnSignals: true, Summary: "hold a conversation on the terminal, or answer -m MESSAGE",
+	return command.Command{Name: "agent", OwnSignals: true, Summary: "converse on the terminal, or answer -m MESSAGE",
 		Long:          "Without a terminal, each line of standard input is one message.\n\n" + replHelp,
 		Example:       "clawsh agent\nclawsh agent -m \"What files are in this project?\"",
 		Flags:         o.flags,

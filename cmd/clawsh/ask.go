@@ -34,20 +34,20 @@ func (o *askOptions) flags(f *pflag.FlagSet) {
 	f.StringVarP(&o.system, "system", "s", "", "use `PROMPT|FILE` as system prompt")
 	f.StringVar(&o.provider, "provider", "", "ask the provider `NAME`")
 	f.StringVar(&o.model, "model", "", "use the model `NAME`")
-	f.StringVar(&o.agent, "agent", "", "be the agent `ID` (agents/ID/soul.md)")
+	f.StringVar(&o.agent, "agent", "", "run the agent `ID` (agents/ID/soul.md)")
 	f.BoolVarP(&o.latest, "continue", "c", false, "continue the latest conversation of this terminal or directory")
 	f.StringVar(&o.conversation, "conversation", "", "continue the conversation `ID`")
 	f.BoolVarP(&o.noStdin, "no-stdin", "n", false, "do not read standard input")
-	f.IntVar(&o.rounds, "max-tool-rounds", 0, "end the turn after `N` rounds of tool calls (0: no tools)")
-	f.Int64Var(&o.maxTokens, "max-tokens", 0, "end the turn once it has used `N` tokens; 0: no limit")
-	f.Float64Var(&o.maxCost, "max-cost", 0, "end the turn once it has cost `AMOUNT`, in the currency of the prices; 0: no limit")
+	f.IntVar(&o.rounds, "max-tool-rounds", 0, "end the turn after `N` rounds of tool calls (0: offer no tools)")
+	f.Int64Var(&o.maxTokens, "max-tokens", 0, "end the turn once it has used `N` tokens (0: no limit)")
+	f.Float64Var(&o.maxCost, "max-cost", 0, "end the turn once it has cost `AMOUNT`, in the currency of the prices (0: no limit)")
 	f.Var(&o.timeout, "timeout", "end the turn after `DURATION`, such as 90s or 5m")
 	f.StringArrayVar(&o.metadata, "metadata", nil, "add `KEY=VALUE` to the metadata of the request (repeatable)")
 	f.BoolVar(&o.events, "events", false, "write every record of the turn to standard output, as JSON lines")
-	f.BoolVar(&o.noSave, "no-save", false, "store nothing of the conversation; receipts and audit are kept")
-	f.BoolVar(&o.stream, "stream", false, "print the answer piece by piece (the default on a terminal)")
+	f.BoolVar(&o.noSave, "no-save", false, "do not store the conversation; receipts and audit lines are still written")
+	f.BoolVar(&o.stream, "stream", false, "print the answer while it arrives (the default on a terminal)")
 	f.BoolVar(&o.noTools, "no-tools", false, "offer no tools to the model")
-	f.BoolVar(&o.noProject, "no-project-file", false, "tell the model nothing of the project's own file, such as AGENTS.md")
+	f.BoolVar(&o.noProject, "no-project-file", false, "do not send the project file, such as AGENTS.md, to the model")
 }
 
 // loopArgs are the flags for claw-loop.
@@ -89,13 +89,13 @@ func (o *askOptions) check(c *command.Call) error {
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--conversation is empty").WithHint("clawsh memory list shows the ids")
 	}
 	if o.latest && o.conversation != "" {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "-c and --conversation exclude each other")
+		return envelope.Errorf(envelope.ExitUsage, "usage", "-c and --conversation cannot be combined")
 	}
 	if o.noSave && (o.latest || o.conversation != "") {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--no-save stores nothing, so it cannot continue a conversation")
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--no-save cannot continue a conversation")
 	}
 	if o.events && c.JSON() {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--events writes records: --output-format json and --jq are for an answer")
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--events writes records; --output-format json and --jq are for a single answer")
 	}
 	if _, err := o.userMetadata(); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (o *askOptions) checkPrices(c *command.Call, cfg *config.Config) error {
 func ask() command.Command {
 	var o askOptions
 	return command.Command{OwnSignals: true, Args: "[MESSAGE...]", Max: -1, Summary: "answer one message",
-		Long:          "The message is MESSAGE, several words or one, or -m, with standard input behind it if something is piped in; or standard input alone.",
+		Long:          "The message is MESSAGE (one argument or several) or -m, followed by standard input if it is piped; or standard input alone.",
 		Example:       "clawsh \"What files are in this project?\"\ncat error.log | clawsh -m \"Which service is failing?\"",
 		Flags:         o.flags,
 		CompleteFlags: turnFlags(),
@@ -138,7 +138,7 @@ func ask() command.Command {
 			}
 			if o.message == "" && len(c.Args) == 0 && stdinIsTerminal() {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "no message").
-					WithHint(`clawsh "message", clawsh agent for a conversation, clawsh --help for the rest`)
+					WithHint(`for example: clawsh "What files are here?"; for a conversation: clawsh agent; for all commands: clawsh --help`)
 			}
 			return answer(ctx, c, &o)
 		}}
@@ -165,7 +165,7 @@ func (o *askOptions) input(ctx context.Context, c *command.Call) (string, error)
 	parts := []string{o.message}
 	if len(c.Args) > 0 {
 		if o.message != "" {
-			return "", envelope.Errorf(envelope.ExitUsage, "usage", "give the message once: as argument or with -m")
+			return "", envelope.Errorf(envelope.ExitUsage, "usage", "give the message either as argument or with -m")
 		}
 		if err := misspelt(c.Args); err != nil {
 			return "", err
@@ -184,7 +184,7 @@ func (o *askOptions) input(ctx context.Context, c *command.Call) (string, error)
 		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is not UTF-8 text")
 	}
 	if message == "" {
-		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is empty").WithHint(`say what you want: clawsh "message", or send it on standard input`)
+		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is empty").WithHint(`write it as an argument, clawsh "message", or to standard input`)
 	}
 	return message, nil
 }
@@ -245,7 +245,7 @@ func loadConfig(ctx context.Context, c *command.Call) (*config.Config, error) {
 		return nil, err
 	}
 	if !cfg.Channels.CLI.Enabled {
-		return nil, envelope.Errorf(envelope.ExitConfig, "channel.disabled", "the command line is switched off: channels.cli.enabled is false")
+		return nil, envelope.Errorf(envelope.ExitConfig, "channel.disabled", "the command line is disabled: channels.cli.enabled is false")
 	}
 	if _, err := os.Stat(cfg.PermitPubPath()); err != nil {
 		return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
@@ -254,7 +254,7 @@ func loadConfig(ctx context.Context, c *command.Call) (*config.Config, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(cfg.WorkspaceDir); err != nil || !info.IsDir() {
-		return nil, envelope.Errorf(envelope.ExitConfig, "workspace.missing", "the workspace %s is no directory", terminal.Escape(cfg.WorkspaceDir)).
+		return nil, envelope.Errorf(envelope.ExitConfig, "workspace.missing", "the workspace %s is not a directory", terminal.Escape(cfg.WorkspaceDir)).
 			WithHint("run: clawsh init")
 	}
 	return cfg, nil

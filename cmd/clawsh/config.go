@@ -79,7 +79,7 @@ func (s showResult) WriteText(w io.Writer) error {
 }
 
 func configShow(name string) command.Command {
-	return command.Command{Name: name, Access: checking, Summary: "show the configuration in force, defaults filled in, secrets left out",
+	return command.Command{Name: name, Access: checking, Summary: "show the configuration in force, with defaults and without secrets",
 		Example: "clawsh " + name,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

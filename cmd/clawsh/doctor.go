@@ -59,14 +59,14 @@ func (r doctorResult) WriteText(w io.Writer) error {
 // doctor looks at everything that clawsh needs. It asks the programs that own each thing, and does little itself.
 func doctor() command.Command {
 	var o struct{ yes, online bool }
-	return command.Command{Name: "doctor", Summary: "check this installation, and mend what can be mended", Access: command.Unconfined,
-		Long: `Checks the home's owners and modes, the configuration, the programs, the sandbox, the keys, the memory, the receipts, the audit
-log, the clock and the disks. On a terminal it asks before it mends something; --yes mends without asking; without a
-terminal it only reports. Exit code 1 if something is wrong and was not mended.`,
+	return command.Command{Name: "doctor", Summary: "check this installation, and repair what can be repaired", Access: command.Unconfined,
+		Long: `Checks the owners and modes of the home's files, the configuration, the programs, the sandbox, the keys, the memory, the
+receipts, the audit log, the clock and the disks. On a terminal, asks before each repair; with --yes, repairs without
+asking; without a terminal, only reports. The exit code is 1 if something is wrong and was not repaired.`,
 		Example: "clawsh doctor\nclawsh doctor --online --output-format json",
 		Flags: func(f *pflag.FlagSet) {
-			f.BoolVarP(&o.yes, "yes", "y", false, "mend without asking")
-			f.BoolVar(&o.online, "online", false, "ask the default provider for an answer, too")
+			f.BoolVarP(&o.yes, "yes", "y", false, "repair without asking")
+			f.BoolVar(&o.online, "online", false, "also ask the default provider for an answer")
 		},
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			d := &examination{call: c, online: o.online, yes: o.yes}
@@ -91,7 +91,7 @@ terminal it only reports. Exit code 1 if something is wrong and was not mended.`
 func (d *examination) tell(ctx context.Context, f finding) bool {
 	if f.mend != nil && f.State == wrong && d.wanted(ctx, f) {
 		if err := f.mend(ctx); err != nil {
-			f.Hint = fmt.Sprintf("it could not be mended: %v", err)
+			f.Hint = fmt.Sprintf("the repair failed: %v", err)
 		} else {
 			f.Mended = true
 		}

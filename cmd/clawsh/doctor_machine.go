@@ -30,8 +30,8 @@ func timeFinding(now, newest time.Time) finding {
 	f := finding{Check: "clock", State: sound, Message: now.Format(time.RFC3339)}
 	switch {
 	case now.Before(newest.Add(-time.Minute)):
-		f.State, f.Hint = wrong, "set the clock; permits and receipts go by it"
-		f.Message = fmt.Sprintf("it says %s, which is before the newest receipt, %s", now.Format(time.RFC3339), newest.Format(time.RFC3339))
+		f.State, f.Hint = wrong, "set the clock; permits and receipts depend on it"
+		f.Message = fmt.Sprintf("the clock says %s, which is before the newest receipt, %s", now.Format(time.RFC3339), newest.Format(time.RFC3339))
 	case now.Year() < 2025 || now.Year() > 2100:
 		f.State, f.Message, f.Hint = wrong, "it says "+f.Message, "set the clock"
 	}

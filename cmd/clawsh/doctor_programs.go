@@ -29,12 +29,12 @@ func (d *examination) programs(ctx context.Context) bool {
 			all = d.tell(ctx, f) && all
 		case !build.Same(own):
 			all = d.tell(ctx, finding{Check: "programs", State: wrong,
-				Message: fmt.Sprintf("%s is of version %s, clawsh of %s", name, build, own),
+				Message: fmt.Sprintf("%s has version %s, but clawsh has %s", name, build, own),
 				Hint:    "install all seven programs of one build into one directory: make install"}) && all
 		}
 	}
 	if all {
-		d.tell(ctx, finding{Check: "programs", State: sound, Message: "all seven are there, of version " + own.String()})
+		d.tell(ctx, finding{Check: "programs", State: sound, Message: "all seven are there, version " + own.String()})
 		d.onPath(ctx)
 	}
 	return all
@@ -57,7 +57,7 @@ func (d *examination) onPath(ctx context.Context) {
 				continue
 			}
 			if filepath.Dir(ours) != filepath.Dir(self) {
-				copies = append(copies, fmt.Sprintf("%s is not beside clawsh: %s is used", name, ours))
+				copies = append(copies, fmt.Sprintf("%s is not beside clawsh; %s is used instead", name, ours))
 				continue
 			}
 		}
@@ -74,13 +74,13 @@ func (d *examination) onPath(ctx context.Context) {
 	}
 	if len(others) > 0 {
 		d.tell(ctx, finding{Check: "programs", State: noted,
-			Message: fmt.Sprintf("PATH leads to other programs than the ones in %s: %s",
+			Message: fmt.Sprintf("PATH finds other programs than those in %s: %s",
 				filepath.Dir(self), strings.Join(others, ", ")),
-			Hint: "a pipeline that you type would use those: put " + filepath.Dir(self) + " first on PATH, or remove the others"})
+			Hint: "pipelines that you type would use those; put " + filepath.Dir(self) + " first on PATH, or remove the others"})
 	}
 	if len(copies) > 0 {
 		d.tell(ctx, finding{Check: "programs", State: noted,
-			Message: "the programs lie in several places: " + strings.Join(copies, ", "),
+			Message: "the programs are in several directories: " + strings.Join(copies, ", "),
 			Hint:    "keep all seven in one directory, so that an update reaches them all"})
 	}
 }

@@ -24,9 +24,9 @@ type estopResult struct {
 }
 
 func (e estopResult) WriteText(w io.Writer) error {
-	text := "emergency stop is off: tools may run again\n"
+	text := "emergency stop is off: tools can run again\n"
 	if e.Engaged {
-		text = "emergency stop is on: no tool may run, running ones are ended (clawsh estop --clear ends it)\n"
+		text = "emergency stop is on: running tools are ended and no tool can start (to end it: clawsh estop --clear)\n"
 	}
 	_, err := io.WriteString(w, text)
 	return err
@@ -34,9 +34,10 @@ func (e estopResult) WriteText(w io.Writer) error {
 
 func estop() command.Command {
 	clear, yes := false, false
-	return command.Command{Name: "estop", Access: stopping, Summary: "emergency stop: end running tools and let none start",
-		Long: `Creates the file ESTOP in clawsh's home. While it exists, or cannot be examined, no tool runs in any process.
---clear asks on the terminal before it removes it; where there is none, only with --yes. Both are noted in estop.jsonl.`,
+	return command.Command{Name: "estop", Access: stopping, Summary: "switch the emergency stop on: end running tools and let none start",
+		Long: `Creates the file ESTOP in clawsh's home. While it exists, or cannot be examined, no tool runs in any process. --clear
+asks for confirmation on the terminal and removes it; without a terminal, --clear needs --yes. Both are logged in
+estop.jsonl.`,
 		Example: "clawsh estop\nclawsh estop --clear",
 		Flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&clear, "clear", false, "end the emergency stop")
@@ -56,14 +57,14 @@ func estop() command.Command {
 			}
 			if _, err := os.Stat(p.Home); errors.Is(err, fs.ErrNotExist) {
 				return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "emergency stop: there is no clawsh home %s", p.Home).
-					WithHint("set CLAWSH_HOME to the home whose tools you mean")
+					WithHint("set CLAWSH_HOME to the home whose tools you want to stop")
 			}
 			if err := durable.Replace(path, []byte(record.Now()+"\n"), 0o600); err != nil {
 				return nil, fmt.Errorf("emergency stop: %w", err)
 			}
 			c.Event(command.EventEstopTriggered, "path", path)
 			if err := noteEstop(p.Home, true, "command"); err != nil { // it is pulled all the same
-				c.Log.Warn("emergency stop not noted", "event", "estop_not_noted", "error", err.Error())
+				c.Log.Warn("emergency stop not logged", "event", "estop_not_noted", "error", err.Error())
 			}
 			return estopResult{true, path}, nil
 		}}
@@ -98,20 +99,20 @@ func clearEstop(ctx context.Context, home, path string, yes bool) error {
 	by := "flag"
 	if !yes {
 		by = "terminal"
-		said, err := terminal.Confirm(ctx, "End the emergency stop, so that tools may run again? [y/N] ")
+		said, err := terminal.Confirm(ctx, "End the emergency stop and let tools run again? [y/N] ")
 		if errors.Is(err, terminal.ErrNoTerminal) {
-			return envelope.Errorf(envelope.ExitDenied, "denied", "the emergency stop stays: there is no terminal to ask on").
-				WithHint("clawsh estop --clear --yes ends it without a question")
+			return envelope.Errorf(envelope.ExitDenied, "denied", "the emergency stop stays on: there is no terminal to ask on").
+				WithHint("to end it without a question: clawsh estop --clear --yes")
 		}
 		if err != nil {
 			return fmt.Errorf("end the emergency stop: %w", err)
 		}
 		if !said {
-			return envelope.Errorf(envelope.ExitError, "denied", "the emergency stop stays: you did not say yes")
+			return envelope.Errorf(envelope.ExitError, "denied", "the emergency stop stays on: you did not say yes")
 		}
 	}
 	if err := noteEstop(home, false, by); err != nil {
-		return fmt.Errorf("the emergency stop stays, since its end could not be noted: %w", err)
+		return fmt.Errorf("the emergency stop stays on, because its end could not be logged: %w", err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("end the emergency stop: %w", err)

@@ -55,7 +55,7 @@ func (d *examination) without(ctx context.Context) {
 	if _, err := os.Stat(d.paths.Home); err != nil {
 		return
 	}
-	d.tell(ctx, finding{Check: "configuration", State: noted, Message: "not looked at, since clawsh uses nothing of this home before that is mended: keys, memory, receipts, audit log, sandbox"})
+	d.tell(ctx, finding{Check: "configuration", State: noted, Message: "not checked, because clawsh does not use this home until that is repaired: keys, memory, receipts, audit log, sandbox"})
 	d.config = config.Default(d.paths.Home)
 	d.stages = loop.NewSiblings(d.config, d.call.Environ, nil)
 	d.programs(ctx)
@@ -71,13 +71,13 @@ func (d *examination) home(ctx context.Context) bool {
 			mend: func(ctx context.Context) error { _, err := setUp(ctx, d.call, d.paths); return err }})
 	}
 	for _, s := range config.Strangers(d.paths.Home) {
-		f := finding{Check: "home", State: noted, Message: s.Path + " is not one of clawsh's files", Hint: "clawsh does not use it; move it away if you do not know it"}
+		f := finding{Check: "home", State: noted, Message: s.Path + " is not a file of clawsh", Hint: "clawsh does not use it; move it away if you did not put it there"}
 		if s.Link != "" {
 			f.Message += ": it is a link to " + s.Link
 		}
 		d.tell(ctx, f)
 	}
-	return d.faults(ctx, nil, "everything in "+d.paths.Home+" is yours alone to write")
+	return d.faults(ctx, nil, "everything in "+d.paths.Home+" is writable only by you")
 }
 
 func (d *examination) faults(ctx context.Context, cfg *config.Config, fine string) bool {
@@ -120,7 +120,7 @@ func (d *examination) settings(ctx context.Context) bool {
 	d.tell(ctx, state)
 	if missing := cfg.ToolsNotOffered(); len(missing) > 0 {
 		d.tell(ctx, finding{Check: "tools", State: noted, Message: "not offered to the model: " + strings.Join(missing, ", "),
-			Hint: "channels.cli.tools_allow does not list them; a list that an older clawsh wrote does not know new ones"})
+			Hint: "channels.cli.tools_allow does not list them; a list written by an older clawsh lacks newer tools"})
 	}
 	return true
 }
@@ -138,14 +138,14 @@ func (d *examination) workspace(ctx context.Context) {
 	case errors.Is(err, fs.ErrNotExist):
 		f = finding{Check: "workspace", State: wrong, Message: "there is no " + dir}
 		if missing, err := config.LookMissing(dir); err != nil {
-			f.Hint = fmt.Sprintf("make it by hand: %v", err)
+			f.Hint = fmt.Sprintf("create it by hand: %v", err)
 		} else {
 			f.Mend, f.mend = "make it", func(context.Context) error { return missing.Make() }
 		}
 	case err != nil:
 		f = failure("workspace", err)
 	case !info.IsDir():
-		f.State, f.Message, f.Hint = wrong, dir+" is not a directory", "move it away, or name another one: workspace_dir"
+		f.State, f.Message, f.Hint = wrong, dir+" is not a directory", "move it away, or set workspace_dir to another directory"
 	}
 	d.tell(ctx, f)
 }
@@ -173,7 +173,7 @@ func (d *examination) sandbox(ctx context.Context) {
 	switch {
 	case !r.Usable:
 		d.tell(ctx, finding{Check: "sandbox", State: wrong,
-			Message: "no program can run: " + r.Why, Hint: "claw-exec sandbox says what each engine lacks"})
+			Message: "no program can run: " + r.Why, Hint: "claw-exec sandbox shows what each engine lacks"})
 	case r.Mode == "off":
 		d.tell(ctx, finding{Check: "sandbox", State: noted, Message: `security.sandbox = "off": programs run unconfined`})
 	default:
@@ -187,7 +187,7 @@ func (d *examination) keys(ctx context.Context) {
 		filepath.Join(d.config.ReceiptKeysDir(), "receipt.pub")} {
 		if _, err := os.Lstat(path); err != nil {
 			d.tell(ctx, finding{Check: "keys", State: wrong,
-				Message: path + " is missing", Hint: "put it back from a backup; clawsh init makes keys where none was used yet"})
+				Message: path + " is missing", Hint: "restore it from a backup; clawsh init creates keys only if none was used yet"})
 			return
 		}
 	}
@@ -195,7 +195,7 @@ func (d *examination) keys(ctx context.Context) {
 		d.tell(ctx, failure("keys", err))
 		return
 	}
-	d.tell(ctx, finding{Check: "keys", State: sound, Message: "those of permits and of receipts are there"})
+	d.tell(ctx, finding{Check: "keys", State: sound, Message: "the keys for permits and receipts are there"})
 }
 
 func (d *examination) memory(ctx context.Context) {
@@ -205,7 +205,7 @@ func (d *examination) memory(ctx context.Context) {
 		return
 	}
 	f := failure("memory", err)
-	f.Mend, f.mend = "make indexes and mirrors anew: claw-mem check --rebuild --repair-mirror", func(ctx context.Context) error {
+	f.Mend, f.mend = "rebuild indexes and mirrors: claw-mem check --rebuild --repair-mirror", func(ctx context.Context) error {
 		if err := d.stages.Query(ctx, &struct{}{}, "claw-mem", "check", "--rebuild", "--repair-mirror"); err != nil {
 			return err
 		}
@@ -244,7 +244,7 @@ func (d *examination) audit(ctx context.Context) {
 		d.tell(ctx, f)
 		return
 	}
-	f.Hint, f.Mend, f.mend = "", "move what is not the gate's at the end into a file beside it: claw-gate audit --mend", func(ctx context.Context) error {
+	f.Hint, f.Mend, f.mend = "", "move the bytes at the end that the gate did not write into a file beside it: claw-gate audit --mend", func(ctx context.Context) error {
 		if err := d.stages.Query(ctx, &r, "claw-gate", "audit", "--mend"); err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (d *examination) audit(ctx context.Context) {
 
 func (d *examination) stop(ctx context.Context) {
 	if stopped, why := config.Estop(d.paths.Home); stopped {
-		d.tell(ctx, finding{Check: "emergency stop", State: noted, Message: "no tool may run: " + why})
+		d.tell(ctx, finding{Check: "emergency stop", State: noted, Message: "no tool can run: " + why})
 	}
 }
 

@@ -90,7 +90,7 @@ func becameOf(r record.ToolResult) string {
 
 // interruptedAt tells whether a question ended because whoever was asked, or a signal, ended the turn.
 func interruptedAt(reason string) bool {
-	_, why, asked := strings.Cut(reason, "; needs approval and got none: ")
+	_, why, asked := strings.Cut(reason, "; needs approval, but got none: ")
 	return asked && slices.ContainsFunc([]string{context.Canceled.Error(), "interrupted", "terminated"}, func(end string) bool {
 		return strings.HasSuffix(why, end)
 	})

@@ -62,12 +62,12 @@ func FuzzFolded(f *testing.F) {
 func TestBecameOf(t *testing.T) {
 	for _, c := range []struct{ rule, reason, want string }{
 		{"path.workspace", "writes a file; refused by the operator", "denied by you"},
-		{"path.workspace", "writes a file; needs approval and got none: wait for an answer: interrupted", "interrupted"},
-		{"path.workspace", "writes a file; needs approval and got none: wait for an answer: context deadline exceeded", "denied: E"},
-		{"path.workspace", "writes a file; needs approval and got none: wait for an answer: terminated", "interrupted"},
+		{"path.workspace", "writes a file; needs approval, but got none: wait for an answer: interrupted", "interrupted"},
+		{"path.workspace", "writes a file; needs approval, but got none: wait for an answer: context deadline exceeded", "denied: E"},
+		{"path.workspace", "writes a file; needs approval, but got none: wait for an answer: terminated", "interrupted"},
 		{"cancelled", "the turn was cancelled before this call was decided", "interrupted"},
 		{"path.forbidden", "reads interrupted", "denied: E"},
-		{"path.workspace", "writes; the file changed while the operator was asked: read it, and call again", "denied: E"},
+		{"path.workspace", "writes; the file changed during the approval question: read it again, and repeat the call", "denied: E"},
 	} {
 		r := record.ToolResult{Error: "denied: E", Verdict: &record.Verdict{Decision: record.Deny, Rule: c.rule, Reason: c.reason}}
 		if got := becameOf(r); got != c.want {

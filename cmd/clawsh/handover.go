@@ -38,7 +38,7 @@ func ofMemory(name, sub, args, summary string) command.Command {
 
 // reset archives the conversation that -c would continue here, or the one that is named.
 func reset(name string) command.Command {
-	c := ofMemory(name, "archive", "[CONVERSATION_ID]", "archive the conversation that -c continues here, so that the next message begins a new one")
+	c := ofMemory(name, "archive", "[CONVERSATION_ID]", "archive the conversation that -c would continue here, so that -c starts a new one")
 	c.Run = func(ctx context.Context, call *command.Call) (command.Result, error) {
 		if named(call.Raw) {
 			return ofMemory(name, "archive", "", "").Run(ctx, call)
@@ -50,7 +50,7 @@ func reset(name string) command.Command {
 
 // sessionShow shows the conversation that -c would continue here, or the one that is named.
 func sessionShow(name string) command.Command {
-	c := ofMemory(name, "show", "[CONVERSATION_ID]", "show a conversation; if none is named, the one that -c continues here")
+	c := ofMemory(name, "show", "[CONVERSATION_ID]", "show a conversation; by default the one that -c would continue here")
 	plain := c.Run
 	c.Run = func(ctx context.Context, call *command.Call) (command.Result, error) {
 		switch {

@@ -44,10 +44,10 @@ func readPiped(ctx context.Context, c *command.Call) (string, error) {
 			WithHint("-n does not read standard input")
 	case len(b) > maxPipedBytes:
 		return "", envelope.Errorf(envelope.ExitError, "input.too_large", "standard input is longer than %d bytes", maxPipedBytes).
-			WithHint("send a part of it: head -c, tail -n, grep")
+			WithHint("send only a part of it, with head -c, tail -n or grep")
 	case !utf8.Valid(b):
 		return "", envelope.Errorf(envelope.ExitError, "input.not_text", "standard input is not UTF-8 text").
-			WithHint("for example: iconv -t UTF-8, strings, base64")
+			WithHint("convert it, for example with iconv -t UTF-8, strings or base64")
 	}
 	return string(b), nil
 }

@@ -121,7 +121,7 @@ func (i *interview) ask(ctx context.Context, q question) error {
 			if q.flag == "api-key-env" || q.flag == "where" {
 				return nil // no key is a fine answer for a local server, and the place stays what it was
 			}
-			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s is missing: want %s (there is no terminal to ask on)", q.flag, wanted(q.flag))
+			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s is missing, and there is no terminal to ask on: want %s", q.flag, wanted(q.flag))
 		}
 		if err != nil {
 			return fmt.Errorf("ask: %w", err)
@@ -150,7 +150,7 @@ func (i *interview) tell(format string, args ...any) {
 
 func (i *interview) takeKind(_ context.Context, answer string) error {
 	if names, _ := config.Offered(); !slices.Contains(names, answer) {
-		return again{"There is no such kind of provider: want " + offered() + ".", ""}
+		return again{"Unknown kind of provider; want " + offered() + ".", ""}
 	}
 	i.kind = answer
 	return nil
@@ -168,7 +168,7 @@ func (i *interview) takeURL(ctx context.Context, answer string) error {
 		i.tell("Reached: it lists %s.", spelling.Count(len(i.seen.models), "model"))
 		return nil
 	case i.seen.wantsKey:
-		i.tell("Reached: it wants a key.")
+		i.tell("Reached: it asks for a key.")
 		return nil
 	case i.seen.reached:
 		i.tell("Reached, but it lists no models: %s", i.seen.why(answer))
@@ -180,12 +180,12 @@ func (i *interview) takeURL(ctx context.Context, answer string) error {
 	if e.Hint != "" {
 		i.tell("  %s", e.Hint)
 	}
-	keep, err := terminal.Confirm(ctx, "Keep this address all the same? [y/N]: ")
+	keep, err := terminal.Confirm(ctx, "Use this address anyway? [y/N]: ")
 	if err != nil {
 		return fmt.Errorf("ask: %w", err)
 	}
 	if !keep {
-		return again{"Then another one.", ""}
+		return again{"Then enter another one.", ""}
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (i *interview) below(ctx context.Context) {
 	i.baseURL = u + "/v1"
 	if seen := i.open(ctx); seen.err == nil || seen.wantsKey {
 		i.seen = seen
-		i.tell("It answers at %s: that is the address from now on.", i.baseURL)
+		i.tell("It answers at %s; using that address.", i.baseURL)
 		return
 	}
 	i.baseURL = given
@@ -228,7 +228,7 @@ func (i *interview) takeKey(ctx context.Context, answer string) error {
 		i.tell("%s is not set here: set it to the key before you start clawsh.", answer)
 		return nil
 	case seen.wantsKey:
-		return again{"The server does not take the key in " + answer + ": " + seen.why(i.baseURL), "Name another variable, or end this with Ctrl-C and set it."}
+		return again{"The server rejects the key in " + answer + ": " + seen.why(i.baseURL), "Name another variable, or press Ctrl-C and set it."}
 	}
 	if i.seen = seen; seen.err == nil {
 		i.tell("The key in %s is accepted: the server lists %s.", answer, spelling.Count(len(seen.models), "model"))
@@ -263,7 +263,7 @@ func (i *interview) takeModel(_ context.Context, answer string) error {
 	}
 	if len(i.seen.models) > 0 && !i.seen.has(answer) && i.model != answer {
 		i.model = answer
-		return again{"The server does not list " + answer + ".", "Give it once more to use it all the same."}
+		return again{"The server does not list " + answer + ".", "Enter it again to use it anyway."}
 	}
 	i.model = answer
 	for _, m := range i.seen.models {
@@ -296,14 +296,14 @@ func terminalIsThere() bool { return stdinIsTerminal() }
 
 // ways says in plain words which ways to work there are.
 const ways = `How may the model work?
-  strict  Looking at files in the workspace runs by itself. Every command and
-          every change is asked about; what is not on the list is denied.
-  middle  (recommended) Listed commands that only read run by themselves, too.
-          Everything else is asked about, so that the model can build and test
-          while you look on.
-  full    Asks only before it writes files that other programs run, such as
-          .envrc. Everything else runs that no rule blocks.
-In each of them forbidden paths and commands stay blocked, commands run in the
+  strict  Reading files in the workspace needs no approval. clawsh asks before
+          every command and every change; unlisted commands are denied.
+  middle  (recommended) Listed commands that only read need no approval either.
+          clawsh asks before everything else, so the model can build and test
+          while you watch.
+  full    clawsh asks only before the model writes files that other programs
+          run, such as .envrc. Everything else runs unless a rule blocks it.
+In all three, forbidden paths and commands stay blocked, commands run in the
 sandbox, and clawsh estop stops everything.
 `
 
@@ -334,9 +334,9 @@ func begun(answer string, names []string) (found string) {
 
 // wheres say in plain words where the agent can work.
 const wheres = `Where may the model work?
-  here   (recommended) In the directory in which you start clawsh, or its
-         repository's root. clawsh asks once for each directory.
-  fixed  Always in the workspace directory of the configuration.
+  here   (recommended) In the directory where you start clawsh, or the root of
+         its repository. clawsh asks once for each directory.
+  fixed  Always in the workspace directory set in the configuration.
 `
 
 func (i *interview) takeWhere(_ context.Context, answer string) error {
@@ -378,5 +378,5 @@ func wayOf(s config.Security) string {
 
 // change says how to work in another way.
 func change(w io.Writer) {
-	fmt.Fprintln(w, "Another way to work: clawsh onboard --way strict|middle|full, or autonomy, harmless and high under [security] in the configuration.")
+	fmt.Fprintln(w, "To change this: clawsh onboard --way strict|middle|full, or set autonomy, harmless and high under [security] in the configuration.")
 }

@@ -63,9 +63,9 @@ func (o *onboardOptions) stay() error {
 	if o.kind == "mock" || !o.moved() || len(kept) == 0 {
 		return nil
 	}
-	return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s of %s would be sent to %s, too: they were written for %s",
+	return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s of %s would also be sent to %s, but were written for %s",
 		strings.Join(kept, ", "), served, server(o.baseURL), server(p.BaseURL)).
-		WithHint("remove them from [providers.models.%s] in %s, or write a provider of its own there for the new server", served, o.present.File)
+		WithHint("remove them from [providers.models.%s] in %s, or configure a separate provider there for the new server", served, o.present.File)
 }
 
 // leaves tells whether the configured key stays behind, because nobody has said that the new server may have it.
@@ -79,6 +79,6 @@ func (o *onboardOptions) farewell(c *command.Call) {
 		return
 	}
 	p := o.present.Providers[served]
-	fmt.Fprintf(c.Stderr, "the key in %s belongs to %s and is no longer used: name it with --api-key-env to send it to %s\n",
+	fmt.Fprintf(c.Stderr, "the key in %s is for %s and is no longer used; to send it to %s, name it with --api-key-env\n",
 		terminal.Escape(p.APIKeyEnv), terminal.Escape(server(p.BaseURL)), terminal.Escape(server(o.baseURL)))
 }

@@ -59,20 +59,20 @@ func (r onboardResult) WriteText(w io.Writer) error {
 
 func onboard() command.Command {
 	var o onboardOptions
-	return command.Command{Name: "onboard", Summary: "connect a model: asks on the terminal what flags do not say, and tests the provider",
-		Long: "Checks each answer at once: whether the server is there, which models it has, whether the key's variable is set. Then asks in\n" +
-			"which of three ways the model may work, strict, middle or full, and where. Writes the answers into config.toml,\n" +
-			"keeping everything else in it. A key is never asked for: only the name of the environment variable that holds it. --way, --autonomy and --where\n" +
-			"without a provider change only that.",
+	return command.Command{Name: "onboard", Summary: "connect a model: ask on the terminal for what flags leave open, and test the provider",
+		Long: "Checks each answer at once: whether the server is reachable, which models it has, whether the key's variable is\n" +
+			"set. Then asks how the model may work (strict, middle or full) and where, and writes the answers to config.toml,\n" +
+			"keeping everything else in it. It never asks for a key, only for the name of its environment variable.\n" +
+			"--way, --autonomy and --where without a provider change only these settings.",
 		Example: "clawsh onboard\nclawsh onboard --kind openai-compatible --base-url http://localhost:1234/v1 --model local-model --way middle",
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&o.kind, "kind", "", "provider `KIND`: "+offered())
 			f.StringVar(&o.baseURL, "base-url", "", "the provider's base `URL`, up to and including /v1")
-			f.StringVar(&o.keyEnv, "api-key-env", "", "the `NAME` of the environment variable that holds the key")
+			f.StringVar(&o.keyEnv, "api-key-env", "", "the `NAME` of the environment variable with the key")
 			f.StringVar(&o.model, "model", "", "the model's `NAME`")
-			f.StringVar(&o.way, "way", "", "the `WAY` to work: strict, middle or full")
-			f.StringVar(&o.where, "where", "", "the `PLACE` to work in: here (where clawsh is started) or fixed (workspace_dir)")
-			f.StringVar(&o.autonomy, "autonomy", "", "only the `LEVEL`: readonly, supervised or full")
+			f.StringVar(&o.way, "way", "", "the `WAY` the model may work: strict, middle or full")
+			f.StringVar(&o.where, "where", "", "the `PLACE` where it may work: here (where clawsh is started) or fixed (workspace_dir)")
+			f.StringVar(&o.autonomy, "autonomy", "", "set only the autonomy `LEVEL`: readonly, supervised or full")
 			f.BoolVar(&o.noTest, "no-test", false, "do not send a test message")
 		},
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
@@ -104,7 +104,7 @@ func (o *onboardOptions) check(c *command.Call) error {
 	given := func(flags ...string) bool { return slices.ContainsFunc(flags, c.Changed) }
 	switch {
 	case c.Changed("way") && c.Changed("autonomy"):
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--way and --autonomy exclude each other")
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--way and --autonomy cannot be combined")
 	case c.Changed("way") && len(waySettings(o.way)) == 0:
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--way %s: want strict, middle or full", terminal.Escape(o.way))
 	case strings.Contains(o.model, "://"):
@@ -188,7 +188,7 @@ func (r onboardResult) test(ctx context.Context, c *command.Call, cfg *config.Co
 	}
 	s := loop.NewSiblings(cfg, c.Environ, os.Stderr)
 	if err := s.QueryWithSecrets(ctx, &report, "claw-llm", "test", r.Provider); err != nil {
-		return nil, fmt.Errorf("the configuration is written, but the provider does not answer: %w", err)
+		return nil, fmt.Errorf("the configuration was written, but the provider does not answer: %w", err)
 	}
 	r.Tested, r.Answer = true, report.Text
 	return r, nil

@@ -20,7 +20,7 @@ import (
 
 // policyCommand shows the policy, which the gate knows, and the sandbox, which claw-exec knows by trying it.
 func policyCommand() command.Command {
-	return command.Command{Name: "policy", Summary: "show the security policy that is in force, and what sandbox works here", Example: "clawsh policy",
+	return command.Command{Name: "policy", Summary: "show the security policy in force, and which sandboxes work on this machine", Example: "clawsh policy",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if !c.JSON() {
 				if err := writeProject(c); err != nil {
@@ -63,7 +63,7 @@ func (joined) WriteText(io.Writer) error { return nil }
 func (r policyReport) join() (command.Result, error) {
 	body, ok := bytes.CutSuffix(bytes.TrimSpace(r.Policy), []byte("}"))
 	if !ok {
-		return nil, fmt.Errorf("claw-gate's policy is no object")
+		return nil, fmt.Errorf("the policy of claw-gate is not a JSON object")
 	}
 	return joined{record.Raw(slices.Concat(body, []byte(`,"project_file":`), r.Project, []byte(`,"preflight":`), r.Preflight, []byte("}")))}, nil
 }

@@ -13,7 +13,7 @@ import (
 
 // receiptShow hands over to claw-receipt, which sees no conversation: if content is asked for, claw-mem's is piped to it.
 func receiptShow() command.Command {
-	show := handOver("receipt show", "claw-receipt", "show", "ID", "show a receipt; --with-content: with the call, checked")
+	show := handOver("receipt show", "claw-receipt", "show", "ID", "show one receipt")
 	plain := show.Run
 	show.Run = func(ctx context.Context, c *command.Call) (command.Result, error) {
 		if !slices.Contains(c.Raw, "--with-content") || slices.Contains(c.Raw, "--help") || slices.Contains(c.Raw, "-h") {

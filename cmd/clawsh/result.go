@@ -79,7 +79,7 @@ func deniedError(denials []record.Denial) error {
 	}
 	first, what, nobody := real[0], "a tool call was denied", ""
 	if unattended {
-		nobody = " with nobody asked"
+		nobody = " without asking anyone"
 	}
 	if what += nobody; len(real) > 1 {
 		what = spelling.Count(len(real), "tool call") + " were denied" + nobody + ", the first"
@@ -94,13 +94,13 @@ func deniedError(denials []record.Denial) error {
 func denialHint(rule string) string {
 	switch {
 	case rule == "command.unlisted":
-		return `to be asked instead, add the program to security.allowed_commands, or set security.high = "ask"; clawsh policy shows what is in force`
+		return `to be asked instead, add the program to security.allowed_commands or set security.high = "ask"; clawsh policy shows the policy in force`
 	case rule == "estop":
-		return "once it is safe: clawsh estop --clear"
+		return "once it is safe, run: clawsh estop --clear"
 	case rule == "policy.changed":
 		return "send the message again"
 	case strings.HasPrefix(rule, "audit."), strings.HasPrefix(rule, "permit."):
-		return "clawsh doctor says what is wrong"
+		return "to see what is wrong, run: clawsh doctor"
 	}
-	return "clawsh policy shows what is in force; clawsh receipt list what was done"
+	return "clawsh policy shows the policy in force, clawsh receipt list what was done"
 }

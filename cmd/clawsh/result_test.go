@@ -18,7 +18,7 @@ func TestDeniedError(t *testing.T) {
 			first := record.Denial{Tool: "first", Rule: rule, Approval: approval}
 			for _, all := range [][]record.Denial{{first}, {wrong, first}, {refused, wrong, first, first}} {
 				e := envelope.From(deniedError(all))
-				if strings.Contains(e.Message, "nobody asked") != (approval == "unavailable") ||
+				if strings.Contains(e.Message, "without asking anyone") != (approval == "unavailable") ||
 					!strings.Contains(e.Message, ": first: ") || !strings.Contains(e.Hint, want) || e.Exit != envelope.ExitDenied {
 					t.Errorf("%s, %s: %+v", rule, approval, e)
 				}

@@ -237,7 +237,7 @@ func (s *session) remind(message string) {
 		return
 	}
 	s.late = true
-	s.call.Tell("turn_ending", "the turn is being ended; Ctrl-C again leaves at once")
+	s.call.Tell("turn_ending", "ending the turn; press Ctrl-C again to exit at once")
 }
 
 // interrupted is how everything ends that a signal ends.

@@ -44,10 +44,12 @@ func (r toolResult) WriteText(w io.Writer) error {
 func toolRun() command.Command {
 	var args string
 	return command.Command{Name: "tool run", Args: "NAME --json ARGS", Min: 1, Max: 1,
-		Summary: "run one tool by hand, through gate, execution and receipt like any other call",
-		Long:    "ARGS is a JSON object, or - to read it from standard input.",
+		Summary: "run one tool by hand; the call passes the gate and leaves a receipt like any other",
+		Long:    "ARGS is a JSON object, or - to read the object from standard input.",
 		Example: `clawsh tool run file_list --json '{"path":"."}'`,
-		Flags:   func(f *pflag.FlagSet) { f.StringVar(&args, "json", "{}", "the tool's arguments, a JSON object, or -") },
+		Flags: func(f *pflag.FlagSet) {
+			f.StringVar(&args, "json", "{}", "the arguments `ARGS` of the tool, a JSON object, or -")
+		},
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {

@@ -38,8 +38,8 @@ func admit(ctx context.Context, c *command.Call, cfg *config.Config) error {
 	case asked != nil:
 		return fmt.Errorf("ask about the workspace: %w", asked)
 	case !yes:
-		return envelope.Errorf(envelope.ExitDenied, "workspace.untrusted", "the agent does not work in %s: you said no", terminal.Escape(w.Dir)).
-			WithHint("-C DIR lets it work in another directory, once; if you change your mind: clawsh workspace trust %s", terminal.Escape(w.Dir))
+		return envelope.Errorf(envelope.ExitDenied, "workspace.untrusted", "the agent may not work in %s: you said no", terminal.Escape(w.Dir)).
+			WithHint("-C DIR lets it work in another directory once; if you change your mind: clawsh workspace trust %s", terminal.Escape(w.Dir))
 	}
 	if err := changeTrust(cfg, func(t config.Trust) (config.Trust, error) {
 		return t.With(config.Trusted{Path: w.Real, Directory: config.Mark(w.Real, w.ID), TrustedAt: record.Now()}), nil
@@ -52,13 +52,13 @@ func admit(ctx context.Context, c *command.Call, cfg *config.Config) error {
 func trustQuestion(cfg *config.Config) string {
 	changed := ""
 	if envelope.From(cfg.Workspace.Err).Code == "workspace.changed" {
-		changed = "\nThis is not the directory that you trusted under this name: it was replaced."
+		changed = "\nThis is not the directory that you trusted: another one has replaced it."
 	}
 	dir := terminal.Escape(cfg.Workspace.Dir)
 	return fmt.Sprintf(`%s
 Let the agent work in %s?
-It may read and list everything in there and send it to the model. At the level "%s" it %s.
-If you say yes, that is remembered; to take it back: clawsh workspace forget %s
+It can read everything in there and send it to the model. At the level "%s" it %s.
+A yes is remembered; to undo it: clawsh workspace forget %s
 [y/N] `, changed, dir, cfg.Security.Autonomy, does(cfg.Security), dir)
 }
 
@@ -124,12 +124,12 @@ func (r trustResult) WriteText(w io.Writer) error {
 		fmt.Fprintln(w, r.said)
 	}
 	if len(r.Workspaces) == 0 {
-		_, err := fmt.Fprintln(w, "no directory is trusted (clawsh workspace trust DIR)")
+		_, err := fmt.Fprintln(w, "no directory is trusted (to trust one: clawsh workspace trust DIR)")
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, p := range r.Workspaces {
-		note := map[string]string{"missing": "  (there is no such directory now)", "replaced": "  (another directory is there now)"}[p.State]
+		note := map[string]string{"missing": "  (no longer exists)", "replaced": "  (replaced by another directory)"}[p.State]
 		fmt.Fprintf(t, "%s\t%s%s\n", p.TrustedAt, terminal.Escape(p.Path), note)
 	}
 	return t.Flush()
@@ -148,8 +148,8 @@ func trusted(cfg *config.Config, said string) (command.Result, error) {
 }
 
 func workspaceList() command.Command {
-	return command.Command{Name: "workspace list", Access: checking, Summary: "list the directories in which the agent may work",
-		Long:    `They count where the configuration says workspace = "here".`,
+	return command.Command{Name: "workspace list", Access: checking, Summary: "list the trusted directories, in which the agent may work",
+		Long:    `They matter if the configuration says workspace = "here".`,
 		Example: "clawsh workspace list",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
@@ -161,9 +161,9 @@ func workspaceList() command.Command {
 }
 
 func workspaceTrust() command.Command {
-	return command.Command{Name: "workspace trust", Access: stopping, Args: "DIR", Min: 1, Max: 1, Summary: "let the agent work in a directory",
-		Long: `Where the configuration says workspace = "here", the directory in which clawsh is started is the workspace, or its repository's
-root, if it was trusted. A directory that takes the place of a trusted one is not trusted.`,
+	return command.Command{Name: "workspace trust", Access: stopping, Args: "DIR", Min: 1, Max: 1, Summary: "trust a directory: let the agent work in it",
+		Long: `If the configuration says workspace = "here", the workspace is the directory where clawsh is started, or the root of its
+repository, if that directory is trusted. A directory that replaces a trusted one is not trusted.`,
 		Example: "clawsh workspace trust .",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
@@ -190,7 +190,7 @@ root, if it was trusted. A directory that takes the place of a trusted one is no
 }
 
 func workspaceForget() command.Command {
-	return command.Command{Name: "workspace forget", Access: stopping, Complete: workspaces, Args: "DIR", Min: 1, Max: 1, Summary: "no longer let the agent work in a directory",
+	return command.Command{Name: "workspace forget", Access: stopping, Complete: workspaces, Args: "DIR", Min: 1, Max: 1, Summary: "stop trusting a directory",
 		Example: "clawsh workspace forget .",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-const made = "<!-- Made by make docs. Do not edit: the next run writes it anew. -->\n\n"
+const made = "<!-- Made by make docs. Do not edit: the next run overwrites it. -->\n\n"
 
 // Commands is the page of all commands.
 func Commands(programs []Program) string {

@@ -175,7 +175,7 @@ func (p *program) printEnvelope(w io.Writer, res Result, err error) error {
 		return encErr
 	}
 	if b, encErr = withhold(p.secrets, b); encErr != nil {
-		return fmt.Errorf("withhold secrets from the result: %w", encErr)
+		return fmt.Errorf("redact secrets in the result: %w", encErr)
 	}
 	if p.global.JQ != "" {
 		if err != nil {

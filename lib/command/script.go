@@ -32,7 +32,7 @@ func (p *program) script(shell string) (string, error) {
 	text := b.String()
 	for _, e := range evals(shell) {
 		if strings.Count(text, e[0]) != 1 {
-			return "", fmt.Errorf("the completion script for %s is not as expected: it has not one %q", shell, e[0])
+			return "", fmt.Errorf("the completion script for %s is not as expected: it does not contain exactly one %q", shell, e[0])
 		}
 		text = strings.Replace(text, e[0], e[1], 1)
 	}

@@ -58,11 +58,11 @@ func (p *program) build(ctx context.Context) *tree {
 	t.SetErr(p.stderr)
 	g := t.PersistentFlags()
 	g.StringVar(&p.global.Config, "config", "", "read the configuration from `FILE`")
-	g.StringVarP(&p.global.Workspace, "workspace", "C", "", "let tools work in `DIR`, whatever the configuration says")
-	g.StringVar(&p.global.Format, "output-format", "text", "print `FORMAT`: text, or one JSON envelope (json)")
+	g.StringVarP(&p.global.Workspace, "workspace", "C", "", "use `DIR` as workspace, whatever the configuration says")
+	g.StringVar(&p.global.Format, "output-format", "text", "print text or one JSON envelope: `FORMAT` text or json")
 	g.StringVar(&p.global.As, "as", "", "report as the command `NAME`")
 	g.Lookup("as").Hidden = true
-	g.StringVar(&p.global.JQ, "jq", "", "print the results of the jq expression `EXPR` over the JSON envelope")
+	g.StringVar(&p.global.JQ, "jq", "", "apply the jq expression `EXPR` to the JSON envelope and print the results")
 	p.formats(t)
 	commands := append(slices.Clone(p.Commands), helpCommand(p), completionCommand(p))
 	for _, c := range commands {
@@ -160,8 +160,8 @@ func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args [
 			return nil, err
 		}
 		if c.Filter {
-			return nil, envelope.Errorf(envelope.ExitUsage, "usage", "%s writes records: --jq is for commands that answer", strings.TrimSpace(p.Name+" "+c.Name)).
-				WithHint("put jq behind it: … | %s | jq …", strings.TrimSpace(p.Name+" "+c.Name))
+			return nil, envelope.Errorf(envelope.ExitUsage, "usage", "%s writes records; --jq is for commands that print one result", strings.TrimSpace(p.Name+" "+c.Name)).
+				WithHint("use jq after it: … | %s | jq …", strings.TrimSpace(p.Name+" "+c.Name))
 		}
 	}
 	if len(args) > 0 && c.Max == 0 && c.Name != "" && len(p.subcommands(c.Name)) > 0 && !c.HandOver {

@@ -39,14 +39,14 @@ func TestProblems(t *testing.T) {
 		{"quoted dot in table", "[security]\n\"audit_log.x\" = 1", `config.toml:2:1: `},
 		{"memory in the workspace", "[memory]\npath = \"~/clawsh-workspace/m\"", `memory.path`},
 		{"password in a domain", "[security]\nallowed_domains = [\"https://u:sk-secret@x\"]", `allowed_domains (not shown)`},
-		{"types", "workspace_dir = 5\n[limits]\nmax_tool_rounds = \"x\"\n[security]\nautonomy = true", `5:12: security.autonomy want a text`},
+		{"types", "workspace_dir = 5\n[limits]\nmax_tool_rounds = \"x\"\n[security]\nautonomy = true", `5:12: security.autonomy want a string`},
 		{"inline", "security = { autonomyy = \"full\" }", `security.autonomyy is not a known key: did you mean autonomy?`},
 		{"no such provider", "default_provider = \"nobody\"", `config.toml:1:1: default_provider "nobody": there is no`},
 		{"kind", "[providers.models.x]\nkind = \"magic\"", `2:1: providers.models.x.kind "magic": want mock, openai-compatible or reliable`},
 		{"no kind", "[providers.models.x]\nmodel = \"m\"", `1:2: providers.models.x.kind "": want`},
 		{"url", "[providers.models.x]\nkind = \"openai-compatible\"\nbase_url = \"localhost:1\"", `3:1: providers.models.x.base_url`},
-		{"url with password", "[providers.models.x]\nkind = \"openai-compatible\"\nbase_url = \"http://u:sk-secret@h/v1\"", `must not hold a user or password`},
-		{"key in the file", "[providers.models.x]\nkind = \"mock\"\napi_key = \"sk-secret\"", `3:1: providers.models.x.api_key is not a known key: keys come from the environment`},
+		{"url with password", "[providers.models.x]\nkind = \"openai-compatible\"\nbase_url = \"http://u:sk-secret@h/v1\"", `must not contain a user or password`},
+		{"key in the file", "[providers.models.x]\nkind = \"mock\"\napi_key = \"sk-secret\"", `3:1: providers.models.x.api_key is not a known key: API keys come from the environment`},
 		{"key as variable", "[providers.models.x]\nkind = \"mock\"\napi_key_env = \"sk-secret\"", `want the name of an environment variable, not the key itself`},
 		{"reliable of nothing", "[providers.models.x]\nkind = \"reliable\"", `providers.models.x.providers is empty`},
 		{"reliable of strangers", "[providers.models.x]\nkind = \"reliable\"\nproviders = [\"y\"]", `"y": there is no such provider`},
@@ -61,9 +61,9 @@ func TestProblems(t *testing.T) {
 		{"wrong type", "[limits]\nmax_tool_rounds = \"five\"", `config.toml:2:`},
 		{"variable", "workspace_dir = \"$NOWHERE/x\"", `1:1: workspace_dir "$NOWHERE/x": the variable $NOWHERE is not set`},
 		{"relative", "workspace_dir = \"work\"", `want an absolute path`},
-		{"other home", "workspace_dir = \"~root/x\"", `not another user's home`},
-		{"root", "workspace_dir = \"/\"", `tools would own everything`},
-		{"home", "workspace_dir = \"~\"", `tools would own everything`},
+		{"other home", "workspace_dir = \"~root/x\"", `not ~USER`},
+		{"root", "workspace_dir = \"/\"", `tools could change all files`},
+		{"home", "workspace_dir = \"~\"", `tools could change all files`},
 		{"own home", "workspace_dir = \"$CLAWSH_HOME/ws\"", `must not contain each other`},
 		{"around home", "workspace_dir = \"$HOME/..\"", `contain`},
 		{"audit off", "[security]\naudit_log = false", `no call is allowed without an audit line`},
@@ -153,7 +153,7 @@ func TestFileThatOthersMayWrite(t *testing.T) {
 	p := places(t, "")
 	for _, mode := range []os.FileMode{0o620, 0o602, 0o666} {
 		os.Chmod(p.File, mode)
-		if _, err := Load(p); err == nil || !strings.Contains(err.Error(), "written to by others") {
+		if _, err := Load(p); err == nil || !strings.Contains(err.Error(), "writable by others") {
 			t.Errorf("%o: %v", mode, err)
 		}
 	}

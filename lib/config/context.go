@@ -60,8 +60,8 @@ func (c *Config) checkPrices(provider, model string, depth int) error {
 	if _, known := c.Cost(provider, model, 0, 0); known {
 		return nil
 	}
-	return envelope.Errorf(envelope.ExitConfig, "limit.no_price", "the turn has a limit of cost, and the price of the model %s of %s is not known", quote("", model), quote("", provider)).
-		WithHint("add it to the configuration: [[usage.prices]] with model = %s; or use limits.max_tokens", quote("", model))
+	return envelope.Errorf(envelope.ExitConfig, "limit.no_price", "the turn has a cost limit, but the price of the model %s of %s is not configured", quote("", model), quote("", provider)).
+		WithHint("add [[usage.prices]] with model = %s to the configuration, or use limits.max_tokens", quote("", model))
 }
 
 // modelAt is the model that a provider uses if asked for that one.

@@ -134,8 +134,8 @@ func CheckHome(p Paths, c *Config) error {
 	if n := len(faults) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
-	return envelope.Errorf(envelope.ExitConfig, faults[0].code, "%s: clawsh uses nothing that others could have changed or read%s", faults[0], more).
-		WithHint("%s; clawsh doctor shows all that is wrong, and mends it", faults[0].Hint)
+	return envelope.Errorf(envelope.ExitConfig, faults[0].code, "%s; clawsh does not use files that others could have changed or read%s", faults[0], more).
+		WithHint("%s; clawsh doctor shows and repairs everything that is wrong", faults[0].Hint)
 }
 
 // guard is one inspection.
@@ -191,7 +191,7 @@ func (g *guard) one(path string, e entry) {
 		return // what cannot be reached is not used either
 	}
 	if err != nil {
-		g.fault(path, insecure, "look at it, and move it away", "cannot be examined: %v", reason(err))
+		g.fault(path, insecure, "inspect it, and move it away", "cannot be examined: %v", reason(err))
 		return
 	}
 	if info.Mode()&fs.ModeSymlink == 0 {
@@ -200,7 +200,7 @@ func (g *guard) one(path string, e entry) {
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if !e.linked || err != nil {
-		g.fault(path, insecure, "put what it leads to in its place", "is a symbolic link")
+		g.fault(path, insecure, "replace it by the file or directory that it points to", "is a symbolic link")
 		return
 	}
 	if g.owned(path, info) {
@@ -235,12 +235,12 @@ func (g *guard) judge(path string, info fs.FileInfo, e entry) bool {
 	if !g.owned(path, info) || mode&e.forbidden == 0 {
 		return true
 	}
-	what, how, code := "can be written to by others", "chmod go-w", insecure
+	what, how, code := "is writable by others", "chmod go-w", insecure
 	switch {
 	case e.forbidden == notReadable && mode&notWritable == 0:
-		what, how = "can be read by others", "chmod go="
+		what, how = "is readable by others", "chmod go="
 	case e.forbidden == notReadable:
-		what, how = "can be read and written by others", "chmod go="
+		what, how = "is readable and writable by others", "chmod go="
 	case filepath.Ext(path) == ".toml":
 		code = "config.writable"
 	}
@@ -307,7 +307,7 @@ func (g *guard) wayTo(path string) {
 	mode := info.Mode()
 	if g.ownedAbove(dir, info) && mode.Perm()&notWritable != 0 && mode&fs.ModeSticky == 0 {
 		g.modes(dir, insecure, "chmod go-w", info, notWritable,
-			"can be written to by others (mode %04o), and lies above what clawsh uses")
+			"is writable by others (mode %04o), and is above files that clawsh uses")
 	}
 }
 

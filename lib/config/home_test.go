@@ -160,7 +160,7 @@ func TestLinkedHomes(t *testing.T) {
 	for _, path := range []string{other, other + "/settings.toml", up} {
 		info, _ := os.Stat(path)
 		os.Chmod(path, info.Mode().Perm()|0o002)
-		if err := CheckHome(p, nil); err == nil || !strings.Contains(err.Error(), "written to by others") {
+		if err := CheckHome(p, nil); err == nil || !strings.Contains(err.Error(), "writable by others") {
 			t.Errorf("%s: %v", path, err)
 		}
 		os.Chmod(path, info.Mode().Perm())

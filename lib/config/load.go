@@ -314,7 +314,7 @@ func decodeOnce(data []byte, f *file, problems *Problems) (key string, unknown [
 		problems.List = append(problems.List, Problem{Line: line, Column: column, Key: key, Message: typeMessage(key)})
 		return key, nil, true
 	case err != nil:
-		problems.List = append(problems.List, Problem{Line: 1, Column: 1, Message: "it cannot be read as TOML"})
+		problems.List = append(problems.List, Problem{Line: 1, Column: 1, Message: "not valid TOML"})
 	}
 	return "", unknown, false
 }
@@ -348,7 +348,7 @@ func typeMessage(key string) string {
 	case "true or false":
 		return "want " + what
 	case "text":
-		return "want a text in quotes"
+		return "want a string in quotes"
 	default:
 		return "want a " + what
 	}

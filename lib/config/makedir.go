@@ -27,7 +27,7 @@ func LookMissing(path string) (m Missing, err error) {
 			break
 		}
 		if _, err := os.Lstat(m.base); err == nil {
-			return m, fmt.Errorf("%s is a link to what is not there", m.base)
+			return m, fmt.Errorf("%s is a link to a file that does not exist", m.base)
 		}
 		m.names = append([]string{filepath.Base(m.base)}, m.names...)
 		m.base = filepath.Dir(m.base)

@@ -27,19 +27,19 @@ type target struct {
 // inspected, through a descriptor, and only if it is the caller's own.
 func (f Fault) Mend() error {
 	if !f.Mendable() {
-		return fmt.Errorf("%s, which is not for clawsh to change", f)
+		return fmt.Errorf("%s, which clawsh must not change", f)
 	}
 	file, err := f.target.open()
 	if err != nil {
-		return fmt.Errorf("mend %s: %w", f.Path, err)
+		return fmt.Errorf("repair %s: %w", f.Path, err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return fmt.Errorf("mend %s: %w", f.Path, err)
+		return fmt.Errorf("repair %s: %w", f.Path, err)
 	}
 	if linkedElsewhere(info) {
-		return fmt.Errorf("%s has another name, too, so it may be another file", f.Path)
+		return fmt.Errorf("%s has another hard link, so it may be a file from elsewhere", f.Path)
 	}
 	return file.Chmod(info.Mode() &^ f.target.forbidden)
 }
@@ -61,7 +61,7 @@ func (g *guard) newTarget(path string, info fs.FileInfo, forbidden fs.FileMode) 
 	return nil
 }
 
-var errExchanged = errors.New("it is not what was inspected: somebody is changing it")
+var errExchanged = errors.New("it changed during the inspection: somebody else is modifying it")
 
 // open opens the entry, following no link below the home. The way above it needs no such care, since the directory
 // that is opened must be the one that was inspected.

@@ -30,6 +30,6 @@ func (p Paths) override(c *Config, problems *Problems) {
 			c.Agents[id] = a
 		}
 	default:
-		problems.List = append(problems.List, Problem{Line: 1, Column: 1, Key: envBackend, Message: fmt.Sprintf("%s: the only backend that can be named is stub", quote("", backend))})
+		problems.List = append(problems.List, Problem{Line: 1, Column: 1, Key: envBackend, Message: fmt.Sprintf("%s: want stub, the only backend", quote("", backend))})
 	}
 }

@@ -58,13 +58,13 @@ func Locate(flag string, getenv func(string) string) (Paths, error) {
 // files are the user's secrets.
 func checkVariables(getenv func(string) string) error {
 	if getenv("HOME") == "" {
-		return envelope.Errorf(envelope.ExitConfig, "config.home", "HOME is not set, so clawsh does not know which files are yours").
+		return envelope.Errorf(envelope.ExitConfig, "config.home", "HOME is not set, so clawsh cannot find your files").
 			WithHint("set HOME to your home directory: export HOME=/home/NAME")
 	}
 	for _, name := range []string{"HOME", "CLAWSH_HOME", "CLAWSH_CONFIG"} {
 		if bad := unprintable(getenv(name)); bad != "" {
-			return envelope.Errorf(envelope.ExitConfig, "config.home", "the path in %s holds %s, and the policy reads no such path", name, bad).
-				WithHint("set %s to a directory whose name has printable characters only", name)
+			return envelope.Errorf(envelope.ExitConfig, "config.home", "the path in %s contains %s, which the policy does not accept", name, bad).
+				WithHint("set %s to a directory whose name has only printable characters", name)
 		}
 	}
 	if !filepath.IsAbs(getenv("HOME")) {
@@ -141,10 +141,10 @@ func (p Paths) expand(path string) (string, error) {
 		out = filepath.Join(p.getenv("HOME"), out[1:])
 	}
 	if strings.HasPrefix(out, "~") {
-		return "", errors.New("only ~ and ~/… are known, not another user's home")
+		return "", errors.New("only ~ and ~/… are supported, not ~USER")
 	}
 	if bad := unprintable(out); bad != "" {
-		return "", fmt.Errorf("it holds %s", bad)
+		return "", fmt.Errorf("it contains %s", bad)
 	}
 	if !filepath.IsAbs(out) {
 		return "", errors.New("want an absolute path, or one that starts with ~/ or a variable")

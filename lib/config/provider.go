@@ -16,7 +16,7 @@ func (v *validator) provider(key string, p Provider) {
 		case !isHeader(name):
 			v.problem(at, "%s: want the name of a header that is not clawsh's own", quote("", name))
 		case secretHeader(name) || holdsSecret(value):
-			v.problem(at, "(not shown): a secret stays in the environment: name its variable in headers_env")
+			v.problem(at, "(not shown): secrets belong in the environment: name the variable in headers_env")
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
 			v.problem(at, "(not shown): want printable ASCII")
 		}
@@ -32,7 +32,7 @@ func (v *validator) provider(key string, p Provider) {
 	}
 	for name, value := range p.Query {
 		if secretParameter(name) || holdsSecret(value) {
-			v.problem(key+".query."+quoteDots(name), "(not shown): a secret stays in the environment: use api_key_env or headers_env")
+			v.problem(key+".query."+quoteDots(name), "(not shown): secrets belong in the environment: use api_key_env or headers_env")
 		}
 	}
 }
@@ -40,13 +40,13 @@ func (v *validator) provider(key string, p Provider) {
 // body checks a field that is added to requests.
 func (v *validator) body(at, name string, value any, own []string) {
 	if slices.Contains(own, name) {
-		v.problem(at, "%s is clawsh's own: it cannot be set here", name)
+		v.problem(at, "%s is set by clawsh and cannot be set here", name)
 	}
 	if !isJSON(value) {
-		v.problem(at, "want texts, numbers, true, false, arrays and tables: JSON has no dates")
+		v.problem(at, "want strings, numbers, true, false, arrays and tables: JSON has no dates")
 	}
 	if holdsSecret(value) {
-		v.problem(at, "(not shown): looks like a secret, which would be shown by: clawsh config show")
+		v.problem(at, "(not shown): looks like a secret, and clawsh config show would print it")
 	}
 }
 
@@ -110,16 +110,16 @@ func (v *validator) baseURL(key, value string) {
 	case value == "" || err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		v.problem(key, "(not shown): want an absolute http or https URL, such as http://localhost:1234/v1")
 	case u.User != nil:
-		v.problem(key, "(not shown): must not hold a user or password; use api_key_env")
+		v.problem(key, "(not shown): must not contain a user or password; use api_key_env")
 	case u.Fragment != "":
-		v.problem(key, "(not shown): must not hold a fragment")
+		v.problem(key, "(not shown): must not contain a fragment")
 	}
 	if err != nil {
 		return
 	}
 	for name, values := range u.Query() {
 		if secretParameter(name) || slices.ContainsFunc(values, func(s string) bool { return holdsSecret(s) }) {
-			v.problem(key, "(not shown): must not hold a secret; use api_key_env or headers_env")
+			v.problem(key, "(not shown): must not contain a secret; use api_key_env or headers_env")
 			return
 		}
 	}

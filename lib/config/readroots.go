@@ -44,13 +44,13 @@ func (v *validator) readRoots(c *Config) {
 		switch {
 		case root == "":
 		case root == "/" || home != "" && place.Within(root, filepath.Clean(home)):
-			v.problem("security.read_roots", "%s: it is, or holds, your home directory; want a directory below it", quote("", p))
+			v.problem("security.read_roots", "%s: is or contains your home directory; want a directory below it", quote("", p))
 		case place.Within(root, c.Home) || place.Within(c.Home, root):
 			v.problem("security.read_roots", "%s: it and clawsh's home %s must not contain each other", quote("", p), c.Home)
 		case place.Within("/dev", root) || place.Within("/proc", root) || place.Within("/sys", root):
-			v.problem("security.read_roots", "%s: it holds devices and the state of the system, not files", quote("", p))
+			v.problem("security.read_roots", "%s: contains devices and system state, not files", quote("", p))
 		case slices.ContainsFunc(sandboxOwn, func(own string) bool { return place.Within(root, own) }):
-			v.problem("security.read_roots", "%s: programs have temporary directories of their own there; want a directory below it, such as /var/log", quote("", p))
+			v.problem("security.read_roots", "%s: programs have their own temporary directories there; want another directory, such as /var/log", quote("", p))
 		}
 	}
 }
@@ -86,12 +86,12 @@ func (p Paths) unreadable(c *Config, root string) string {
 	}
 	for _, held := range []string{p.getenv("HOME"), c.Home, c.File, c.Memory.Path, c.Receipts.Path} {
 		if held != "" && p.looks.holds(info, held) {
-			return "it is, or holds, what must not be read: " + held
+			return "it is or contains something that must not be read: " + held
 		}
 	}
 	for dir := range upwards(root) {
 		if at, err := p.looks.stat(dir); err != nil || p.own(c, at, dir) {
-			return "it lies in a clawsh home"
+			return "it is in a clawsh home"
 		}
 	}
 	return ""

@@ -27,15 +27,15 @@ func (v *validator) rules(rules []Rule) {
 		}
 		switch {
 		case r.Name == "":
-			v.problem(key, "%s: it has no name", what)
+			v.problem(key, "%s: missing name", what)
 		case strings.Trim(r.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(r.Name) > 60:
 			v.problem(key, "%s: want a name of lower-case letters, digits and -", what)
 		case seen[r.Name]:
-			v.problem(key, "%s: there is another rule of this name", what)
+			v.problem(key, "%s: another rule has the same name", what)
 		}
 		seen[r.Name] = true
 		if strings.TrimSpace(r.When) == "" {
-			v.problem(key, `%s: it has no "when"`, what)
+			v.problem(key, `%s: missing "when"`, what)
 		}
 		v.values(key, what+": ", reflect.ValueOf(r))
 	}

@@ -45,19 +45,19 @@ var pinned = sync.OnceValue(func() *regexp.Regexp {
 func (v *validator) sandbox(s *Sandbox, mode string, c *Config) {
 	for i, p := range s.Read {
 		if s.Read[i] = v.path("sandbox.read", p); s.Read[i] == "/" || s.Read[i] == filepath.Clean(v.paths.getenv("HOME")) {
-			v.problem("sandbox.read", "%s: programs would see everything; want a directory below it", quote("", p))
+			v.problem("sandbox.read", "%s: programs would see all files; want a directory below it", quote("", p))
 			continue
 		}
 		for _, f := range slices.Concat(c.Security.ForbiddenPaths, []string{c.Home}, SecretPaths(v.paths.getenv("HOME"))) {
 			if f != "" && s.Read[i] != "" && place.Within(f, s.Read[i]) {
-				v.problem("sandbox.read", "%s: it is in a forbidden place (%s), and would stay hidden", quote("", p), f)
+				v.problem("sandbox.read", "%s: it is in a forbidden path (%s), and would stay hidden", quote("", p), f)
 				break
 			}
 		}
 	}
 	switch {
 	case s.Image != "" && !pinned().MatchString(s.Image):
-		v.problem("sandbox.image", "%s: want NAME@sha256:DIGEST, an image that cannot become another one", quote("", s.Image))
+		v.problem("sandbox.image", "%s: want NAME@sha256:DIGEST, an immutable image", quote("", s.Image))
 	case s.Image == "" && mode == "container":
 		v.problem("security.sandbox", `"container" needs sandbox.image = "NAME@sha256:DIGEST"`)
 	}

@@ -35,8 +35,8 @@ func TestKeys(t *testing.T) {
 		all[k.Name] = k
 	}
 	for _, want := range []Key{
-		{"security.autonomy", "text", `"supervised"`, "readonly, supervised or full", "", "", "readonly: only looks; supervised: asks before it changes anything; full: never asks"},
-		{"limits.shell_timeout_s", "number", "15.0", "0.01 to 86400", "", "seconds", "of a command that asks for no other time; 15 without this key"},
+		{"security.autonomy", "text", `"supervised"`, "readonly, supervised or full", "", "", "readonly: changes nothing; supervised: asks before changes; full: never asks"},
+		{"limits.shell_timeout_s", "number", "15.0", "0.01 to 86400", "", "seconds", "of a command that does not ask for another time; 15 without this key"},
 		{"providers.models.*.max_retries", "whole number", "", "0 to 20", "2", "", "2 if unset; on 429, 5xx and network errors"},
 		{"receipts.rotate_bytes", "whole number", "67108864", "65536 to 1099511627776, or 0 for never", "", "bytes", "then the log continues in a new file; 0: never"},
 		{"usage.prices.model", "text", "", "", `"local-model"`, "", "a trailing * matches any suffix"},
@@ -126,7 +126,7 @@ func TestPlacesOfProblems(t *testing.T) {
 		"[[usage.prices]]\nmodel = \"a\"\n[[usage.prices]]\nmodel = \"b\"\nprice = 2\n":      "config.toml:5:1: usage.prices.price is not a known key",
 		"[[usage.prices]]\n[[usage.prices]]\nmodel = \"b\"\noutput_per_million = -2.0\n":     "config.toml:4:1: usage.prices.output_per_million price 2: -2: want 0 to",
 		"[[security.rules]]\nname = \"a\"\nwhen = \"true\"\ndecide = \"maybe\"\n":            `config.toml:4:1: security.rules.decide rule 1 "a": "maybe": want deny, ask or allow`,
-		"[[security.rules]]\nname = \"a\"\n[[security.rules]]\nname = \"a\"\n":               `config.toml:3:3: security.rules rule 2 "a": there is another rule of this name`,
+		"[[security.rules]]\nname = \"a\"\n[[security.rules]]\nname = \"a\"\n":               `config.toml:3:3: security.rules rule 2 "a": another rule has the same name`,
 		"[providers.models.\"a.b\"]\nkind = \"magic\"":                                       `config.toml:2:1: providers.models."a.b".kind "magic": want mock`,
 		"[providers.models.\"a.b\"]\nkind = \"mock\"\nmodle = \"x\"":                         `config.toml:3:1: providers.models."a.b".modle is not a known key: did you mean model?`,
 		"security.autonomy.x = 1":                                                            "config.toml:1:1: security.autonomy.x is not a known key",

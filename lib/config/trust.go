@@ -50,7 +50,7 @@ func ReadTrust(home string) (Trust, error) {
 	}
 	if err != nil {
 		return Trust{}, envelope.Errorf(envelope.ExitConfig, "workspace.trust", "read the trusted directories in %s: %w", TrustPath(home), reason(err)).
-			WithHint("look at the file, or remove it: then no directory is trusted")
+			WithHint("correct the file, or remove it; then no directory is trusted")
 	}
 	return t, nil
 }
@@ -69,13 +69,13 @@ func readOwn(path string, most int) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	case info.Mode().Perm()&0o022 != 0:
-		return nil, fmt.Errorf("it can be written to by others (mode %04o): chmod go-w", info.Mode().Perm())
+		return nil, fmt.Errorf("it is writable by others (mode %04o): chmod go-w", info.Mode().Perm())
 	case owner(info) != os.Geteuid():
 		return nil, fmt.Errorf("it belongs to user %d", owner(info))
 	}
 	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
 	if err == nil && len(data) > most {
-		err = fmt.Errorf("it is longer than %d bytes", most)
+		err = fmt.Errorf("longer than %d bytes", most)
 	}
 	return data, err
 }

@@ -94,7 +94,7 @@ func (v *validator) unknownKeys() {
 		name := strings.ToLower(strings.TrimPrefix(key[len(table):], "."))
 		msg := "is not a known key"
 		if name == "api_key" {
-			msg = "is not a known key: keys come from the environment, name the variable with api_key_env"
+			msg = "is not a known key: API keys come from the environment; name the variable with api_key_env"
 		} else if near := nearest(name, siblings(table)); near != "" {
 			msg += fmt.Sprintf(": did you mean %s?", near)
 		}
@@ -146,7 +146,7 @@ func (v *validator) places(f *file, c *Config) {
 	home := v.paths.getenv("HOME")
 	switch ws := c.WorkspaceDir; {
 	case ws == "/" || ws == filepath.Clean(home):
-		v.problem("workspace_dir", "%s: tools would own everything; want a directory below it", quote("", ws))
+		v.problem("workspace_dir", "%s: tools could change all files; want a directory below it", quote("", ws))
 	case place.Within(ws, c.Home) || place.Within(c.Home, ws):
 		v.problem("workspace_dir", "%s: it and clawsh's home %s must not contain each other", quote("", ws), c.Home)
 	case home != "" && place.Within(ws, home):
@@ -215,7 +215,7 @@ func (v *validator) shellTimeout(l *Limits) {
 		return
 	}
 	if v.has("limits.shell_timeout_max_s") {
-		v.problem("limits.shell_timeout_max_s", "%g: it is less than shell_timeout_s, %g", l.ShellTimeoutMaxS, l.ShellTimeoutS)
+		v.problem("limits.shell_timeout_max_s", "%g: less than shell_timeout_s, %g", l.ShellTimeoutMaxS, l.ShellTimeoutS)
 	}
 	l.ShellTimeoutMaxS = l.ShellTimeoutS
 }

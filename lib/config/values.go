@@ -60,7 +60,7 @@ func (v *validator) number(f field, which string, val reflect.Value, n float64) 
 	}
 	why := ""
 	if strings.HasPrefix(f.key, "sandbox.") && low > 0 && n <= 0 {
-		why = "a program without this limit is not started; "
+		why = "no program starts without this limit; "
 	}
 	unit := f.unit()
 	if unit != "" {

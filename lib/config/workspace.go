@@ -51,7 +51,7 @@ type Workspace struct {
 }
 
 // ErrUntrusted is in the chain of a Workspace.Err that a person can mend by trusting the directory.
-var ErrUntrusted = errors.New("nobody has said yet that the agent may work there")
+var ErrUntrusted = errors.New("the directory is not trusted yet")
 
 // errNoWorkspace is the Err of programs that have said that they need no workspace.
 var errNoWorkspace = errors.New("this program works without a workspace")
@@ -95,7 +95,7 @@ func (p Paths) workspace(c *Config, mode string) Workspace {
 	case id == w.ID:
 		w.toldBy(p.getenv(EnvWorkspaceFrom))
 	default:
-		w.Err = envelope.Errorf(envelope.ExitDenied, "workspace.changed", "the workspace %s was replaced by another directory since the turn began", w.Dir)
+		w.Err = envelope.Errorf(envelope.ExitDenied, "workspace.changed", "another directory has replaced the workspace %s since the turn began", w.Dir)
 	}
 	return w
 }
@@ -123,7 +123,7 @@ func (w *Workspace) find() (fs.FileInfo, error) {
 	}
 	w.Dir = filepath.Clean(named)
 	if strings.ContainsRune(named, 0) {
-		return nil, w.failure("invalid", "the workspace's path holds a NUL")
+		return nil, w.failure("invalid", "the path of the workspace contains a NUL")
 	}
 	real, err := filepath.EvalSymlinks(named)
 	if errors.Is(err, fs.ErrNotExist) && w.From == FromConfig {
@@ -133,7 +133,7 @@ func (w *Workspace) find() (fs.FileInfo, error) {
 		return nil, w.failure("missing", "the workspace %s cannot be used: %w", quote("", w.Dir), reason(err))
 	}
 	if !utf8.ValidString(real) || strings.ContainsFunc(real, unicode.IsControl) {
-		return nil, w.failure("invalid", "the workspace %s cannot be used: its path holds bytes that nobody can read", quote("", real))
+		return nil, w.failure("invalid", "the workspace %s cannot be used: its path contains unprintable bytes", quote("", real))
 	}
 	info, err := os.Stat(real)
 	if err == nil && !info.IsDir() {
@@ -193,9 +193,9 @@ func owner(info fs.FileInfo) int {
 // by their names, which links and bind mounts give them several of.
 func (p Paths) admit(c *Config, w *Workspace, info fs.FileInfo) error {
 	if why := p.unfit(c, w.Real, info); why != "" {
-		hint := "name a directory of its own for the agent's work: clawsh -C DIR …"
+		hint := "choose a separate directory for the agent: clawsh -C DIR …"
 		if w.From == FromHere {
-			hint = "cd to a project's directory, or name one: clawsh -C DIR …"
+			hint = "cd to the directory of a project, or name one: clawsh -C DIR …"
 		}
 		return w.failure("refused", "%s cannot be the workspace: %s", quote("", w.Dir), why).WithHint("%s", hint)
 	}
@@ -214,7 +214,7 @@ func (p Paths) unfit(c *Config, real string, info fs.FileInfo) string {
 	for _, held := range []struct{ what, path string }{{"your home directory", home}, {"clawsh's home", c.Home}, {"clawsh's home", usual},
 		{"clawsh's configuration", c.File}, {"clawsh's memory", c.Memory.Path}, {"the receipts", c.Receipts.Path}} {
 		if held.path != "" && (held.path == c.Home || !place.Within(c.Home, held.path)) && p.looks.holds(info, held.path) {
-			return "it is, or holds, " + held.what
+			return "it is or contains " + held.what
 		}
 	}
 	var above []fs.FileInfo
@@ -224,13 +224,13 @@ func (p Paths) unfit(c *Config, real string, info fs.FileInfo) string {
 			return "the directories above it cannot be examined"
 		}
 		if _, err := p.looks.lstat(filepath.Join(dir, "keys", "permit.key")); err == nil {
-			return "it lies in a clawsh home"
+			return "it is in a clawsh home"
 		}
 		above = append(above, at)
 	}
 	for _, f := range append([]string{c.Home, usual}, c.Security.ForbiddenPaths...) {
 		if at, err := p.looks.stat(f); err == nil && among(above, at) {
-			return "it lies under the forbidden path " + f
+			return "it is below the forbidden path " + f
 		}
 	}
 	return ""
@@ -266,7 +266,7 @@ func (p Paths) here(c *Config, w *Workspace) error {
 	}
 	code, what := "untrusted", ""
 	if _, replaced := t.of(w.Real, w.ID); replaced {
-		code, what = "changed", " is another directory than the one that you trusted"
+		code, what = "changed", " is not the directory that you trusted"
 	}
 	return envelope.Errorf(envelope.ExitDenied, "workspace."+code, "%s%s: %w", quote("", w.Real), what, ErrUntrusted).
 		WithHint("clawsh workspace trust %s", shellQuote(w.Real))
@@ -306,7 +306,7 @@ func shellQuote(path string) string {
 func (c *Config) Admit() error {
 	info, err := os.Stat(c.Workspace.Real)
 	if err != nil || identity(info) != c.Workspace.ID || c.Workspace.ID == "" || !errors.Is(c.Workspace.Err, ErrUntrusted) {
-		return envelope.Errorf(envelope.ExitDenied, "workspace.changed", "the workspace %s was replaced while it was asked about", quote("", c.Workspace.Dir))
+		return envelope.Errorf(envelope.ExitDenied, "workspace.changed", "another directory replaced the workspace %s during the question", quote("", c.Workspace.Dir))
 	}
 	c.Workspace.Err, c.WorkspaceDir = nil, c.Workspace.Dir
 	return nil

@@ -290,7 +290,7 @@ func TestTrustIsOfADirectory(t *testing.T) {
 	}
 	g.link("DIR/users/me/proj", "users/me/bare")
 	if err := c.Admit(); code(err) != "workspace.changed" || c.WorkspaceDir != "" {
-		t.Errorf("replaced while it was asked about: %v", err)
+		t.Errorf("during the question: %v", err)
 	}
 	// a stage that was told another directory
 	g.env[EnvWorkspace], g.env[EnvWorkspaceID] = g.dir+"/users/me/proj", first.Workspace.ID

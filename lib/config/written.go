@@ -58,12 +58,12 @@ func (c *Config) loadWritten() error {
 		return envelope.Errorf(envelope.ExitConfig, "config.unreadable", "read the rules in %s: %w", path, reason(err))
 	}
 	if c.Written, err = ParseRules(data); err != nil {
-		return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s: %w", path, err).WithHint("mend it, or remove it: then what it allows is asked again")
+		return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s: %w", path, err).WithHint("correct it, or remove it; clawsh then asks again")
 	}
 	for _, r := range c.Written {
 		if hash, ok := strings.CutPrefix(r.Name, alwaysPrefix); ok && r.Name != AlwaysName(r.When) {
-			return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s: the rule %s%s is not what was written", path, alwaysPrefix, quote("", hash)).
-				WithHint("give a rule that you have changed another name")
+			return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s: the rule %s%s was changed by hand", path, alwaysPrefix, quote("", hash)).
+				WithHint("give a rule that you changed another name")
 		}
 	}
 	problems := &Problems{File: path}

@@ -30,7 +30,7 @@ func TestWrittenRulesAreChecked(t *testing.T) {
 	good := string(Rule{Name: AlwaysName("true"), When: "true", Decide: "allow"}.Block("now"))
 	for text, want := range map[string]string{
 		good: "", "": "", "[security]\nautonomy = \"full\"\n": "nothing else", "x = 1": "nothing else", "[[security.rules]]\nname": "syntax",
-		strings.Replace(good, `when = "true"`, `when = "false"`, 1): "not what was written", good + good: "another rule of this name",
+		strings.Replace(good, `when = "true"`, `when = "false"`, 1): "was changed by hand", good + good: "another rule has the same name",
 		"[[security.rules]]\nname = \"mine\"\nwhen = \"true\"\n": "want deny, ask or allow", "[[security.rules]]\nname = \"mine\"\nwhen = \"true\"\ndecide = \"deny\"\n": "",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

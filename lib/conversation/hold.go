@@ -112,13 +112,13 @@ func (t Turns) HoldImports(ctx context.Context) (release func(), err error) {
 // take waits for the lock on the file that has the name.
 func (t Turns) take(ctx context.Context, path string, how int, conversationID string) (_ *os.File, waited bool, err error) {
 	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
-		return nil, false, fmt.Errorf("take the conversation for a turn: %w", err)
+		return nil, false, fmt.Errorf("lock the conversation: %w", err)
 	}
 	told := holder{}
 	for {
 		f, err := takeFile(path, how)
 		if err != nil {
-			return nil, waited, fmt.Errorf("take the conversation for a turn: %w", err)
+			return nil, waited, fmt.Errorf("lock the conversation: %w", err)
 		}
 		if f != nil {
 			return f, waited, nil
@@ -161,8 +161,8 @@ func busy(conversationID string, h holder) error {
 	if conversationID == "" {
 		conversationID = "a conversation"
 	}
-	return envelope.Errorf(envelope.ExitLimit, "conversation.busy", "%w: process %d has been at work in %s since %s", ErrBusy, h.PID, conversationID, h.Since).
-		WithHint("wait for it, or begin another conversation")
+	return envelope.Errorf(envelope.ExitLimit, "conversation.busy", "%w: process %d has been running a turn of %s since %s", ErrBusy, h.PID, conversationID, h.Since).
+		WithHint("wait for it, or start another conversation")
 }
 
 // takeFile locks the file that has the name, and returns nil if another process holds it.

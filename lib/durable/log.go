@@ -65,7 +65,7 @@ func (l *Log) open() error {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", l.path)
+		err = fmt.Errorf("%s is not a regular file", l.path)
 	}
 	if err == nil && info.Size() == 0 {
 		// Whoever finds the log empty makes its name durable: the process that created it may not have come so far, and
@@ -185,7 +185,7 @@ func (l *Log) lock() (fs.FileInfo, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("lock %s: the file is replaced again and again", l.path)
+	return nil, fmt.Errorf("lock %s: the file keeps being replaced", l.path)
 }
 
 // look finds the end of the file. It forgets the last line unless nobody but us has appended since.

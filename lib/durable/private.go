@@ -25,15 +25,15 @@ func ReadPrivate(path string, forbidden fs.FileMode) ([]byte, error) {
 	}
 	switch st, ok := info.Sys().(*syscall.Stat_t); {
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("key %s is no regular file", path)
+		return nil, fmt.Errorf("key %s is not a regular file", path)
 	case info.Mode().Perm()&forbidden != 0:
-		return nil, fmt.Errorf("key %s is open to others (mode %04o): make a new one if it may have been read, or chmod it", path, info.Mode().Perm())
+		return nil, fmt.Errorf("key %s is accessible to others (mode %04o): make a new one if it may have been read, or chmod it", path, info.Mode().Perm())
 	case ok && int(st.Uid) != os.Geteuid():
 		return nil, fmt.Errorf("key %s belongs to user %d, not to you", path, st.Uid)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxPrivateBytes+1))
 	if err == nil && len(b) > maxPrivateBytes {
-		err = fmt.Errorf("it is longer than %d bytes", maxPrivateBytes)
+		err = fmt.Errorf("longer than %d bytes", maxPrivateBytes)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read key %s: %w", path, err)

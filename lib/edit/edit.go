@@ -37,7 +37,7 @@ func Apply(text string, edits []Edit) (string, int, error) {
 		return text, 0, errors.New("there are no edits")
 	}
 	if len(edits) > maxEdits {
-		return text, 0, fmt.Errorf("there are %d edits, at most %d go in one call", len(edits), maxEdits)
+		return text, 0, fmt.Errorf("there are %d edits; a call can have at most %d", len(edits), maxEdits)
 	}
 	now, places := text, 0
 	for i, e := range edits {

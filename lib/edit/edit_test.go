@@ -57,7 +57,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"overlapping", []Edit{to("\n}\n\n", "x"), to("zz", "y")}, []string{"edit 2 of 2", "none was made"}},
 		{"white space", []Edit{to("func b() {\n    return 2\n}", "x")}, []string{"line 5 differs from it only in white space", "     6\t\treturn 2"}},
 		{"nearest", []Edit{to("func b() int {\n\treturn 3\n}", "x")}, []string{"the nearest lines are", "     5\tfunc b() {"}},
-		{"nothing like it", []Edit{to("import os", "x")}, []string{"nothing like it", "7 lines"}},
+		{"nothing like it", []Edit{to("import os", "x")}, []string{"nor anything similar", "7 lines"}},
 	} {
 		got, n, err := Apply(text, c.edits)
 		if err == nil || got != text || n != 0 {

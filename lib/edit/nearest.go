@@ -32,7 +32,7 @@ func notFound(text, old string) error {
 	if from, ok := nearest(have, want); ok {
 		return fmt.Errorf("old was not found; the nearest lines are:\n%s", show(have, from, len(want)))
 	}
-	return fmt.Errorf("old was not found, and nothing like it: read the file again (it has %s)", spelling.Count(len(have), "line"))
+	return fmt.Errorf("old was not found, nor anything similar: read the file again (it has %s)", spelling.Count(len(have), "line"))
 }
 
 func splitLines(s string) []string {

@@ -32,7 +32,7 @@ func Decode(answer []byte) (Reply, error) {
 	if err := json.Unmarshal(answer, &env); err != nil {
 		var syntax *jsontext.SyntacticError
 		if errors.As(err, &syntax) {
-			return Reply{}, fmt.Errorf("it is not JSON, from byte %d on", syntax.ByteOffset)
+			return Reply{}, fmt.Errorf("not JSON from byte %d on", syntax.ByteOffset)
 		}
 		return Reply{}, errors.New("it is not an envelope")
 	}

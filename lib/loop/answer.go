@@ -15,7 +15,7 @@ func (t *turn) answered(resp *record.Response) {
 	switch {
 	case resp.FinishReason == record.FinishLength:
 		f.StopReason, f.ErrorCode = record.StopLength, "answer.length"
-		f.Error, f.Hint = cutShort(resp, empty), "raise max_output_tokens of the provider, or the server's own limit, or ask for less at once"
+		f.Error, f.Hint = cutShort(resp, empty), "raise max_output_tokens of the provider or the limit of the server, or ask for less at once"
 	case resp.FinishReason == record.FinishContentFilter:
 		f.StopReason, f.ErrorCode = record.StopContentFilter, "answer.content_filter"
 		f.Error, f.Hint = "the provider's content filter withheld all or part of the answer", "rephrase the message, or use another model"

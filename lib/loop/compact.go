@@ -141,7 +141,7 @@ func (l *Loop) write(ctx context.Context, s *record.Summary, old []conversation.
 		s.Content = strings.TrimSpace(resp.FinalText)
 		spent := used(req, resp)
 		if resp.FinishReason != record.FinishStop && resp.FinishReason != record.FinishToolCalls && s.Content != "" {
-			return last, envelope.Errorf(envelope.ExitError, "compact.cut", "the model's summary is not whole: it ended by %q", resp.FinishReason).WithHint(unchanged)
+			return last, envelope.Errorf(envelope.ExitError, "compact.cut", "the model's summary is incomplete: it ended by %q", resp.FinishReason).WithHint(unchanged)
 		}
 		if err := l.acceptable(s.Content, old); err != nil {
 			return last, err
@@ -178,7 +178,7 @@ func (l *Loop) keep(ctx context.Context, line []byte) error {
 	return errors.Join(l.mem.put(line), l.mem.sync(ctx))
 }
 
-const unchanged = "nothing has changed: try again, or another model"
+const unchanged = "nothing was changed; try again, or use another model"
 
 // smallSummary is how many tokens a summary may always have, even of less.
 const smallSummary = 1000
@@ -193,7 +193,7 @@ func (l *Loop) acceptable(text string, old []conversation.Turn) error {
 	case n == 0:
 		return envelope.Errorf(envelope.ExitError, "compact.empty", "the model wrote no summary").WithHint(unchanged)
 	case n > most:
-		return envelope.Errorf(envelope.ExitError, "compact.too_long", "the model's summary has about %d tokens, at most %d are of use", n, most).WithHint(unchanged)
+		return envelope.Errorf(envelope.ExitError, "compact.too_long", "the model's summary has about %d tokens, more than the useful maximum of %d", n, most).WithHint(unchanged)
 	}
 	return nil
 }

@@ -57,17 +57,17 @@ func (t *turn) limited() bool {
 		t.final.StopReason = record.StopMaxTokens
 		t.final.Error = fmt.Sprintf("no final answer within %s: %d are used", spelling.Count(t.MaxTokens, "token"), t.spent.usage.Total())
 		t.final.ErrorCode = "limit.max_tokens"
-		t.final.Hint = "raise limits.max_tokens, or --max-tokens for one turn"
+		t.final.Hint = "raise limits.max_tokens, or use --max-tokens for one turn"
 	case t.MaxCost > 0 && t.spent.unpriced != "":
 		t.final.StopReason = record.StopMaxCost
-		t.final.Error = fmt.Sprintf("the turn has a limit of cost, and %q answered, whose price is not known", t.spent.unpriced)
+		t.final.Error = fmt.Sprintf("the turn has a cost limit, but %q answered, and its price is not configured", t.spent.unpriced)
 		t.final.ErrorCode = "limit.max_cost"
 		t.final.Hint = "add its price to [[usage.prices]] in the configuration"
 	case t.MaxCost > 0 && t.spent.cost >= t.MaxCost:
 		t.final.StopReason = record.StopMaxCost
-		t.final.Error = fmt.Sprintf("no final answer within a cost of %s: %s is spent", amount(t.MaxCost), amount(t.spent.cost))
+		t.final.Error = fmt.Sprintf("no final answer within a cost of %s (spent %s)", amount(t.MaxCost), amount(t.spent.cost))
 		t.final.ErrorCode = "limit.max_cost"
-		t.final.Hint = "raise limits.max_cost, or --max-cost for one turn"
+		t.final.Hint = "raise limits.max_cost, or use --max-cost for one turn"
 	default:
 		return false
 	}
@@ -82,7 +82,7 @@ func (t *turn) exhausted() bool {
 	t.final.StopReason = record.StopMaxToolRounds
 	t.final.Error = fmt.Sprintf("no final answer after %s of tool calls", spelling.Count(t.final.Rounds, "round"))
 	t.final.ErrorCode = "limit.max_tool_rounds"
-	t.final.Hint = "raise limits.max_tool_rounds, or --max-tool-rounds for one turn"
+	t.final.Hint = "raise limits.max_tool_rounds, or use --max-tool-rounds for one turn"
 	return true
 }
 

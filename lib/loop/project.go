@@ -56,7 +56,7 @@ func readProject(cfg *config.Config, name string) ([]byte, error) {
 	}
 	defer root.Close()
 	if info, err := root.Stat("."); err != nil || !cfg.SameWorkspace(info) {
-		return nil, errors.New("the workspace was replaced by another directory")
+		return nil, errors.New("another directory has replaced the workspace")
 	}
 	before, err := root.Lstat(name)
 	switch {
@@ -80,7 +80,7 @@ func readProject(cfg *config.Config, name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case len(data) > maxProjectRead:
-		return nil, fmt.Errorf("it is longer than %d bytes", maxProjectRead)
+		return nil, fmt.Errorf("longer than %d bytes", maxProjectRead)
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
 		return nil, errors.New("it is not UTF-8 text")
 	}
@@ -96,7 +96,7 @@ func (p Project) block(data []byte) string {
 			for cut = maxProjectSent; !utf8.RuneStart(text[cut]); cut-- {
 			}
 		}
-		text, note = text[:cut], fmt.Sprintf("; cut after %d of %s, file_read shows the rest", cut, spelling.Count(len(data), "byte"))
+		text, note = text[:cut], fmt.Sprintf("; truncated after %d of %s, file_read shows the rest", cut, spelling.Count(len(data), "byte"))
 	}
 	if text == "" {
 		return ""

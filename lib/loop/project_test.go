@@ -71,7 +71,7 @@ func TestProjectFileIsCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, err := ReadProject(c)
-		if err != nil || !strings.Contains(p.Text, "; cut after ") || strings.Contains(p.Text, "\ufffd") || p.SHA256 != record.HashBytes([]byte(text)) {
+		if err != nil || !strings.Contains(p.Text, "; truncated after ") || strings.Contains(p.Text, "\ufffd") || p.SHA256 != record.HashBytes([]byte(text)) {
 			t.Errorf("%s: %v %d bytes", name, err, len(p.Text))
 		}
 	}

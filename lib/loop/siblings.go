@@ -143,7 +143,7 @@ func decodeEnvelope(who string, out []byte, v any, waitErr error) error {
 	}
 	r, err := envelope.Decode(out)
 	if err != nil {
-		return errors.Join(fmt.Errorf("%s: its answer cannot be used: %w", who, err), waitErr)
+		return errors.Join(fmt.Errorf("%s: unusable answer: %w", who, err), waitErr)
 	}
 	if r.Failed != nil {
 		return r.Failed

@@ -87,7 +87,7 @@ func (p *peer) reserved(ctx context.Context, id string) error {
 			return reported(line)
 		case line.Kind() == record.KindReserve && line.ID() == id:
 			if made, ok := line.Field("reserved"); !ok || string(made) != "true" {
-				return fmt.Errorf("claw-receipt does not say that there is room for receipts")
+				return fmt.Errorf("claw-receipt did not confirm that there is room for receipts")
 			}
 			return nil
 		}

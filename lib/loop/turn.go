@@ -291,7 +291,7 @@ func (t *turn) fail(ctx context.Context, err error) {
 	case errors.Is(err, conversation.ErrBusy):
 		t.final.StopReason = record.StopTimeout
 	case errors.Is(err, ErrTimeout), errors.Is(context.Cause(ctx), ErrTimeout):
-		t.final.StopReason, t.final.ErrorCode, t.final.Hint = record.StopTimeout, "limit.timeout", "raise limits.turn_timeout_s, or --timeout for one turn"
+		t.final.StopReason, t.final.ErrorCode, t.final.Hint = record.StopTimeout, "limit.timeout", "raise limits.turn_timeout_s, or use --timeout for one turn"
 		t.final.Error = fmt.Sprintf("no final answer within %s", t.Timeout.Round(time.Millisecond))
 	case ctx.Err() != nil, e.Code == "provider.cancelled":
 		t.cancelled(ctx, e)

@@ -77,7 +77,7 @@ func verifyCopy(path string) (err error) {
 	result, err := word(conn, `PRAGMA quick_check(1)`)
 	if err == nil && result != "ok" {
 		err = envelope.Errorf(envelope.ExitError, "memory.damaged", "the memory is damaged, and so is the copy: %s", result).
-			WithHint("claw-mem check says what is wrong")
+			WithHint("to see what is wrong, run: claw-mem check")
 	}
 	return err
 }

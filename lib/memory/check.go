@@ -135,7 +135,7 @@ func (s *Store) checkSchema() ([]Problem, error) {
 		if now, ok := got[o]; !ok {
 			list = append(list, Problem{What: ProblemSchema, Message: fmt.Sprintf("%s %s is missing", o.kind, o.name)})
 		} else if now != sql {
-			list = append(list, Problem{What: ProblemSchema, Message: fmt.Sprintf("%s %s is not what it should be", o.kind, o.name)})
+			list = append(list, Problem{What: ProblemSchema, Message: fmt.Sprintf("%s %s is wrong", o.kind, o.name)})
 		}
 	}
 	for o := range got {
@@ -197,7 +197,7 @@ func (s *Store) CheckWords() ([]Problem, error) {
 				return err
 			}
 			for i := range found {
-				found[i].Message = fmt.Sprintf("%s does not hold the words of the entries: %s", index, found[i].Message)
+				found[i].Message = fmt.Sprintf("%s does not match the words of the entries: %s", index, found[i].Message)
 			}
 			list = append(list, found...)
 		}

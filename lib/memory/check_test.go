@@ -86,7 +86,7 @@ func TestCheckFindsAndRebuildMends(t *testing.T) {
 		words      bool
 	}{
 		"trigger gone":        {`DROP TRIGGER entries_insert`, "schema: trigger entries_insert is missing", false},
-		"trigger changed":     {`DROP TRIGGER entries_update; CREATE TRIGGER entries_update BEFORE UPDATE OF id ON entries BEGIN SELECT 1; END`, "schema: trigger entries_update is not", false},
+		"trigger changed":     {`DROP TRIGGER entries_update; CREATE TRIGGER entries_update BEFORE UPDATE OF id ON entries BEGIN SELECT 1; END`, "schema: trigger entries_update is wrong", false},
 		"foreign trigger":     {`CREATE TRIGGER spy AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE id < new.id; END`, "schema: trigger spy does not belong", false},
 		"view gone":           {`DROP VIEW turns`, "schema: view turns is missing", false},
 		"index gone":          {`DROP INDEX entries_turn`, "schema: index entries_turn is missing", false},
@@ -97,8 +97,8 @@ func TestCheckFindsAndRebuildMends(t *testing.T) {
 		"tokens":              {`UPDATE entries SET input_tokens = 7 WHERE kind = 'response'`, "file: entry resp-1a: its tokens", false},
 		"tokens missing":      {`UPDATE entries SET output_tokens = NULL`, "file: entry resp-1a: its tokens", false}, // an old program was still writing
 		"last entry":          {`UPDATE conversations SET last_entry = 99`, "conversation: ", false},
-		"other words":         {`DROP TRIGGER entries_update; UPDATE entries SET content = 'tampered with' WHERE record_id = 'user-1'`, "index: entry_words does not hold", true},
-		"other trigrams":      {`INSERT INTO entry_trigrams(rowid, content) VALUES (1, 'ghost')`, "index: entry_trigrams does not hold", true},
+		"other words":         {`DROP TRIGGER entries_update; UPDATE entries SET content = 'tampered with' WHERE record_id = 'user-1'`, "index: entry_words does not match the words", true},
+		"other trigrams":      {`INSERT INTO entry_trigrams(rowid, content) VALUES (1, 'ghost')`, "index: entry_trigrams does not match the words", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filled(t)

@@ -100,8 +100,8 @@ func (s *Store) scrub() error {
 		err = s.conn.Exec(`VACUUM`)
 	}
 	if err = errors.Join(err, s.cutLog()); err != nil {
-		return envelope.Errorf(envelope.ExitError, "memory.unfinished", "they are deleted, but the file is not rewritten, and bytes of them may remain: %w", err).
-			WithHint("make room on the disk, or end what reads the memory, and finish it: delete again, or claw-mem check --rebuild")
+		return envelope.Errorf(envelope.ExitError, "memory.unfinished", "they are deleted, but the file was not rewritten, and bytes of them may remain: %w", err).
+			WithHint("free disk space, or end the programs that read the memory; then delete again, or run claw-mem check --rebuild")
 	}
 	return nil
 }
@@ -117,8 +117,8 @@ func (s *Store) freeing(f func() error) error {
 		err = errors.Join(transaction(s.conn, f), s.conn.Exec(`PRAGMA secure_delete=ON`))
 	}
 	if full(err) {
-		return envelope.Errorf(envelope.ExitError, "memory.full", "the disk has no room, nothing is deleted: %w", err).
-			WithHint("make room on the disk of %s: to delete takes some at first", s.path)
+		return envelope.Errorf(envelope.ExitError, "memory.full", "the disk is full, and nothing was deleted: %w", err).
+			WithHint("free space on the disk of %s; deleting needs some at first", s.path)
 	}
 	return err
 }

@@ -121,7 +121,7 @@ func (m *Mirror) openRoot() (*os.Root, error) {
 	}
 	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
 		root.Close()
-		return nil, errors.New("it is not what it was a moment ago: somebody is changing it")
+		return nil, errors.New("it has just changed: somebody else is modifying it")
 	}
 	return root, nil
 }

@@ -302,8 +302,8 @@ func beheaded(real string) error {
 	if err != nil || info.Size() > 0 {
 		return err
 	}
-	return envelope.Errorf(envelope.ExitError, "memory.damaged", "open memory %s: the file has no bytes, and its log has: it was cut or replaced", real).
-		WithHint("put a backup in its place (claw-mem backup makes them); or, to begin an empty memory, move %s-wal away", real)
+	return envelope.Errorf(envelope.ExitError, "memory.damaged", "open memory %s: the file is empty, but its log is not, so it was truncated or replaced", real).
+		WithHint("restore a backup made by claw-mem backup; or, to begin with an empty memory, move %s-wal away", real)
 }
 
 func hasLog(real string) bool {

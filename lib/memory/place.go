@@ -31,7 +31,7 @@ func (s *Store) LatestAt(agent string, at Place) (string, error) {
 		return "", fmt.Errorf("find the latest conversation in %s: %w", s.path, err)
 	}
 	if id == "" {
-		return "", notFound("begin one by sending a message; --conversation ID continues any", "latest conversation of this terminal or directory")
+		return "", notFound("start one by sending a message; --conversation ID continues any conversation", "latest conversation of this terminal or directory")
 	}
 	return id, nil
 }

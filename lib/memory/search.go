@@ -18,7 +18,7 @@ const (
 )
 
 // ErrCursor says that SearchOptions.After is not what Find returned for this search.
-var ErrCursor = errors.New("this is not where another page of this search begins")
+var ErrCursor = errors.New("not the cursor of a page of this search")
 
 // SearchOptions narrow a search; an empty one does not. Limit is the greatest number of hits: 0 or less means DefaultHits, more
 // than MaxHits means MaxHits. ConversationID is the full id of the only conversation to look at. Since and Until are as for

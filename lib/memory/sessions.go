@@ -36,7 +36,7 @@ func (d Difference) String() string {
 	if d.Behind {
 		return fmt.Sprintf("it lacks the last %s, as after a crash: the next message in it or --repair-mirror writes them", spelling.Count(d.Missing, "line"))
 	}
-	return fmt.Sprintf("it does not say what the memory says from line %d on", d.From)
+	return fmt.Sprintf("it differs from the memory from line %d on", d.From)
 }
 
 // Compare compares the mirror of a conversation with its entries. An agent that left the conversation to another has the beginning.

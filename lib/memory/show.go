@@ -55,7 +55,7 @@ func (s *Store) Latest(agent string) (string, error) {
 		return "", fmt.Errorf("find the latest conversation in %s: %w", s.path, err)
 	}
 	if id == "" {
-		return "", notFound("begin one by sending a message", "latest conversation")
+		return "", notFound("start one by sending a message", "latest conversation")
 	}
 	return id, nil
 }

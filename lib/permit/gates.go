@@ -44,7 +44,7 @@ func LoadGates(own, dir, executor string) (*Gates, error) {
 		return g, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the gates that are accepted: %w", err)
+		return nil, fmt.Errorf("read the accepted gates: %w", err)
 	}
 	for _, n := range names {
 		id, ok := strings.CutSuffix(n.Name(), ".pub")
@@ -100,7 +100,7 @@ func (g *Gates) Verify(permit string, want Claims, now time.Time) (Claims, error
 		return c, err
 	}
 	if c.Executor != g.executor && (c.Executor != "" || !g.Own(c)) {
-		return Claims{}, fmt.Errorf("%w: it is not made out to executor %s: run claw-gate with --executor", ErrMismatch, g.executor)
+		return Claims{}, fmt.Errorf("%w: it was not signed for executor %s: run claw-gate with --executor", ErrMismatch, g.executor)
 	}
 	return c, nil
 }
@@ -148,7 +148,7 @@ func parseGate(text string) (ed25519.PublicKey, []string, error) {
 	first, rest, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "\n")
 	key, err := parseKey(first, pubLabel, ed25519.PublicKeySize)
 	if err != nil {
-		return nil, nil, errors.New("it is not the public key of a claw-gate: it is what claw-gate keys writes")
+		return nil, nil, errors.New("not the public key of a claw-gate; want the output of claw-gate keys")
 	}
 	var policies []string
 	for l := range strings.SplitSeq(rest, "\n") {
@@ -157,7 +157,7 @@ func parseGate(text string) (ed25519.PublicKey, []string, error) {
 			continue
 		}
 		if !ok || len(hash) != 64 || strings.Trim(hash, "0123456789abcdef") != "" {
-			return nil, nil, errors.New("behind the public key of the gate, want lines with the hash of a policy")
+			return nil, nil, errors.New("after the public key of the gate, want lines with the hash of a policy")
 		}
 		policies = append(policies, hash)
 	}

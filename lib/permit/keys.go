@@ -64,11 +64,11 @@ func createKey(path, label string) (made bool, err error) {
 // whether it did. The public key is put among those that are accepted, in executors.
 func OpenSealer(dir, executors string) (s *Sealer, made bool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, false, fmt.Errorf("create the key of seals: %w", err)
+		return nil, false, fmt.Errorf("create the seal key: %w", err)
 	}
 	path := filepath.Join(dir, "seal.key")
 	if made, err = createKey(path, sealLabel); err != nil {
-		return nil, false, fmt.Errorf("create the key of seals: %w", err)
+		return nil, false, fmt.Errorf("create the seal key: %w", err)
 	}
 	seed, err := readKey(path, sealLabel, 0o077, ed25519.SeedSize)
 	if err != nil {

@@ -143,7 +143,7 @@ func (v *Verifier) Verify(permit string, want Claims, now time.Time) (Claims, er
 	case !now.Before(expires):
 		return c, fmt.Errorf("%w at %s", ErrExpired, c.ExpiresAt)
 	case expires.Sub(now) > Lifetime+clockSlack:
-		return Claims{}, fmt.Errorf("%w: it would be good for %s", ErrMalformed, expires.Sub(now).Round(time.Second))
+		return Claims{}, fmt.Errorf("%w: it would be valid for %s", ErrMalformed, expires.Sub(now).Round(time.Second))
 	}
 	return c, nil
 }

@@ -192,7 +192,7 @@ func TestRegisterThatIsDamaged(t *testing.T) {
 		{"longer", line + line[:56] + "ZZ\n", b, "line 2 is damaged"},
 		{"nul bytes", line + strings.Repeat("\x00", 58), b, "line 2 is damaged"},
 		{"spaces", line + "   \n", b, "line 2 is damaged"},
-		{"too big", strings.Repeat(line, maxRegisterBytes/len(line)+1), b, "too big"},
+		{"too big", strings.Repeat(line, maxRegisterBytes/len(line)+1), b, "too large"},
 		{"bad nonce", "", "x", ErrMalformed.Error()},
 		{"nonce with a newline", "", a[:30] + "\na", ErrMalformed.Error()},
 	} {

@@ -40,11 +40,11 @@ func OpenRegister(path string) (*Register, error) {
 func (r *Register) open() (*os.File, error) {
 	f, err := os.OpenFile(r.path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open the register of used permits: %w", err)
+		return nil, fmt.Errorf("open the list of used permits: %w", err)
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		f.Close()
-		return nil, fmt.Errorf("open the register of used permits: %s is no regular file", r.path)
+		return nil, fmt.Errorf("open the list of used permits: %s is not a regular file", r.path)
 	}
 	return f, nil
 }
@@ -90,7 +90,7 @@ func (r *Register) read(f *os.File) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", r.path, err)
 	}
 	if info.Size() >= maxRegisterBytes {
-		return nil, fmt.Errorf("%s is far too big: remove it once no permit can be valid any more (%s)", r.path, Lifetime)
+		return nil, fmt.Errorf("%s is too large: remove it once no permit can be valid any more (%s)", r.path, Lifetime)
 	}
 	data := make([]byte, info.Size())
 	if _, err := io.ReadFull(io.NewSectionReader(f, 0, info.Size()), data); err != nil {

@@ -20,8 +20,8 @@ const SealField = "seal"
 
 // Reasons for which a result counts as unattested; test with errors.Is.
 var (
-	ErrUnsealed = errors.New("it bears no seal of claw-exec")
-	ErrChanged  = errors.New("it was changed since claw-exec sealed it")
+	ErrUnsealed = errors.New("it has no seal of claw-exec")
+	ErrChanged  = errors.New("it was changed after claw-exec sealed it")
 	ErrStranger = errors.New("it was sealed with a key that is not accepted here")
 	ErrBadSeal  = errors.New("its seal is damaged")
 )
@@ -120,7 +120,7 @@ func (x *Executors) key(id string) (ed25519.PublicKey, error) {
 		return nil, fmt.Errorf("%w: %w", ErrStranger, err)
 	}
 	if homeID(key) != id {
-		return nil, fmt.Errorf("%w: the key in %s.pub is another one", ErrStranger, id)
+		return nil, fmt.Errorf("%w: the key in %s.pub is a different one", ErrStranger, id)
 	}
 	return key, nil
 }

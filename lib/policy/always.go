@@ -30,14 +30,14 @@ func (p *Policy) Always(c Call, v Verdict) (r config.Rule, words string, ok bool
 	}
 	when = fmt.Sprintf(`.tool == %s and %s and .workspace == %s and .risk == %s%s`, jqText(c.Tool), when, jqText(p.root), jqText(v.Risk), now)
 	surroundings := fmt.Sprintf(`"workspace":%s,"risk":%s%s`, jqText(p.root), jqText(v.Risk), example)
-	r = config.Rule{Name: config.AlwaysName(when), When: when, Decide: "allow", Reason: "you allowed it at a question",
+	r = config.Rule{Name: config.AlwaysName(when), When: when, Decide: "allow", Reason: "you allowed it at an approval question",
 		Match:    []string{fmt.Sprintf(`{"tool":%s,"args":%s,%s}`, jqText(c.Tool), c.Args, surroundings)},
 		NotMatch: []string{fmt.Sprintf(`{"tool":%s,"args":%s,%s}`, jqText(c.Tool), other, surroundings), fmt.Sprintf(`{"tool":%s,"args":%s}`, jqText(c.Tool+"x"), c.Args)}}
 	if len(c.Args) > 4*maxAlways {
 		r.Match = nil // the rule says what it is about
 		r.NotMatch = r.NotMatch[:1]
 	}
-	return r, fmt.Sprintf("%s, in the workspace %s, while that is the same directory, it is judged %s risk, and what confines it stays as it is", words, p.root, v.Risk), p.checked(r, c, v)
+	return r, fmt.Sprintf("%s, in the workspace %s, provided that it is the same directory, the risk is still %s, and the confinement is unchanged", words, p.root, v.Risk), p.checked(r, c, v)
 }
 
 // narrowest is a condition that holds for a call and, of what could be asked about, for few others; and arguments for which it does not.
@@ -57,7 +57,7 @@ func narrowest(c Call) (when, other, words string, ok bool) {
 		}
 		when = fmt.Sprintf(`(.args | del(.timeout_s)) == {command: %s}`, jqText(a.Command))
 		return when, `{"command":` + jqText(a.Command+" x") + `}`,
-			"exactly this command, with any timeout_s and whatever is then in the files that it reads or runs", shown(a.Command)
+			"exactly this command, with any timeout_s, whatever the files that it reads or runs then contain", shown(a.Command)
 	case card.WriteArgs:
 		when = fmt.Sprintf(`.args.path == %s and (.args.mode // "") == %s`, jqText(a.Path), jqText(a.Mode))
 		return when, `{"path":` + jqText(a.Path+".x") + `}`, c.Tool + " of exactly this file, with any content", shown(a.Path)

@@ -207,7 +207,7 @@ func TestRulesWithoutConditions(t *testing.T) {
 	if p, err = New(&cfg, OS{}); err != nil {
 		t.Fatal(err)
 	}
-	if v := p.Decide(shellCall(t, "make")); v.Outcome != Ask || !strings.Contains(v.Reason, "does not count") {
+	if v := p.Decide(shellCall(t, "make")); v.Outcome != Ask || !strings.Contains(v.Reason, "is ignored") {
 		t.Errorf("%+v", v)
 	}
 	cfg.Written[0].Name = "mine"

@@ -100,7 +100,7 @@ func resultOf(path string) (finding, bool) {
 	case !ok:
 		return finding{}, false
 	case !result.Valid(id):
-		return invalid(errors.New("path: there is no result of this name")), true
+		return invalid(errors.New("path: there is no such result")), true
 	}
 	return low("path.result", "reads a result of this conversation"), true
 }

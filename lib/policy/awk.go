@@ -9,12 +9,12 @@ import (
 // awkSpecial are variables that decide what awk reads.
 var awkSpecial = []string{"ARGV", "ARGC", "ARGIND", "ENVIRON", "PROCINFO", "FUNCTAB", "SYMTAB", "FILENAME"}
 
-// awkWords are names with which a program does more than compute and print.
+// awkWords are names with which a program can do more than compute and print.
 var awkWords = append([]string{"system", "getline", "close", "fflush", "nextfile", "include", "load", "extension"}, awkSpecial[:7]...)
 
-const awkUnread = "a part of the program cannot be read with certainty"
+const awkUnread = "part of the program is ambiguous"
 
-// awkProgram says what in an awk program does more than compute and print, or what this cannot read; "" if nothing does.
+// awkProgram says what in an awk program can do more than compute and print, or what this cannot read; "" if nothing does.
 func awkProgram(src string) string {
 	a := &awkReader{src: src}
 	for a.at < len(a.src) {
@@ -90,7 +90,7 @@ func (a *awkReader) word() string {
 	word := a.src[a.at:end]
 	a.at, a.before = end, "value"
 	if slices.Contains(awkWords, word) {
-		return word + " does more than compute and print"
+		return word + " can do more than compute and print"
 	}
 	if slices.Contains(awkStatements, word) {
 		a.before = word

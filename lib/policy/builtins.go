@@ -31,7 +31,7 @@ func notUnderstood(name string) builtin {
 		if slices.Contains([]string{"pushd", "popd", "eval", "source", ".", "trap"}, name) {
 			s.lost = true
 		}
-		f := opaque("%s changes the shell itself, or runs what it is given", name)
+		f := opaque("%s changes the shell itself, or runs its arguments", name)
 		for name == "eval" && len(args) > 0 && args[0].text == "--" {
 			args = args[1:]
 		}
@@ -52,7 +52,7 @@ func changeDir(j *judge, args []value, s *state) finding {
 	}
 	if len(args) > 1 || !args[0].known || args[0].text == "-" || args[0].text == "" {
 		s.lost = true
-		return opaque("cd goes where only the running script knows")
+		return opaque("the directory of cd is only known at run time")
 	}
 	f := j.operand(args[0], kindRead, s)
 	if f.blocked {
@@ -86,7 +86,7 @@ func testBuiltin(j *judge, args []value, s *state) finding {
 		switch v.text {
 		case "-v", "-R", "-o", "-t":
 			if v.text != "-o" {
-				f = stricter(f, opaque("test %s looks at a variable or a descriptor by its name", v.text))
+				f = stricter(f, opaque("test %s examines a variable or descriptor by name", v.text))
 			}
 		case "-eq", "-ne", "-lt", "-le", "-gt", "-ge":
 			// A single [ takes numbers alone, and says so else.
@@ -106,7 +106,7 @@ func testBuiltin(j *judge, args []value, s *state) finding {
 
 func printfBuiltin(_ *judge, args []value, _ *state) finding {
 	if len(args) > 0 && (!args[0].known || strings.HasPrefix(args[0].text, "-") && args[0].text != "--" && !strings.HasPrefix(args[0].text, "- ") && !strings.HasPrefix(args[0].text, "-\\") && !strings.HasPrefix(args[0].text, "--")) {
-		return opaque("printf may be given an option, which sets a variable")
+		return opaque("printf may get an option that sets a variable")
 	}
 	return understood
 }
@@ -118,12 +118,12 @@ func readBuiltin(_ *judge, args []value, s *state) finding {
 		v := args[i]
 		switch {
 		case !v.known:
-			return opaque("read is given a name that is known only when it runs")
+			return opaque("a variable name of read is only known at run time")
 		case v.text == "-r":
 		case v.text == "-n" || v.text == "-d":
 			i++
 		case strings.HasPrefix(v.text, "-"):
-			return opaque("read %+q is an option that no rule is for", bounded(v.text))
+			return opaque("read: unknown option %+q", bounded(v.text))
 		default:
 			f = stricter(f, variable(v.text))
 			s.set(v.text, unknown)
@@ -136,7 +136,7 @@ func unsetBuiltin(_ *judge, args []value, s *state) finding {
 	f := understood
 	for _, v := range args {
 		if !v.known {
-			return opaque("unset is given a name that is known only when it runs")
+			return opaque("a variable name of unset is only known at run time")
 		}
 		f = stricter(f, variable(v.text))
 		s.set(v.text, unknown)

@@ -7,7 +7,7 @@ import (
 )
 
 func noOption(name, o string) finding {
-	return high("command.option", "%s %s is an option that no rule is for", name, o)
+	return high("command.option", "%s: unknown option %s", name, o)
 }
 
 func noFollowFile(_ *judge, p *parsed, _ *state) finding {
@@ -21,7 +21,7 @@ func noFollowFile(_ *judge, p *parsed, _ *state) finding {
 func noResponseFile(_ *judge, p *parsed, _ *state) finding {
 	for _, v := range p.operands {
 		if strings.HasPrefix(v.text, "@") {
-			return opaque("%s takes more words from %+q", p.name, bounded(v.text))
+			return opaque("%s reads more arguments from %+q", p.name, bounded(v.text))
 		}
 	}
 	return understood
@@ -29,7 +29,7 @@ func noResponseFile(_ *judge, p *parsed, _ *state) finding {
 
 func noOperands(_ *judge, p *parsed, _ *state) finding {
 	if len(p.operands) > 0 {
-		return opaque("%s with a word changes something", p.name)
+		return opaque("%s with an argument changes something", p.name)
 	}
 	return understood
 }
@@ -46,7 +46,7 @@ func toStdout(_ *judge, p *parsed, _ *state) finding {
 func dateFormat(_ *judge, p *parsed, _ *state) finding {
 	for _, v := range p.operands {
 		if !v.known || !strings.HasPrefix(v.text, "+") {
-			return opaque("date with a word that does not begin with + sets the clock")
+			return opaque("date with an argument that does not begin with + sets the clock")
 		}
 	}
 	return understood
@@ -73,11 +73,11 @@ func copies(j *judge, p *parsed, s *state) finding {
 			break
 		}
 		if !from.known || !to.known {
-			return opaque("%s is given a name that is known only when it runs", p.name)
+			return opaque("a file name of %s is only known at run time", p.name)
 		}
 		name := filepath.Base(from.text)
 		if p.has("-r", "-R", "-a", "--recursive", "--archive") && slices.Contains([]string{".", "..", "/"}, name) || strings.HasSuffix(from.text, "/.") {
-			f = stricter(f, opaque("%s puts everything in %+q over what is there, .git among it", p.name, bounded(from.text)))
+			f = stricter(f, opaque("%s overwrites with everything in %+q, including .git", p.name, bounded(from.text)))
 			continue
 		}
 		into := filepath.Join(to.text, name)
@@ -96,7 +96,7 @@ func sedCheck(j *judge, p *parsed, s *state) finding {
 	}
 	for _, v := range scripts {
 		if !v.known {
-			return opaque("sed is given a script that is known only when it runs")
+			return opaque("the script of sed is only known at run time")
 		}
 	}
 	err, writes := sedScript(strings.Join(texts(scripts), "\n"))
@@ -109,7 +109,7 @@ func sedCheck(j *judge, p *parsed, s *state) finding {
 	inPlace := p.get("-i", "--in-place")
 	for _, v := range inPlace {
 		if strings.ContainsAny(v.text, "/*") {
-			f = stricter(f, stricter(opaque("sed -i%s makes files elsewhere", bounded(v.text)), onlyBlocked(j.path(v.text, writing, s))))
+			f = stricter(f, stricter(opaque("sed -i%s creates files elsewhere", bounded(v.text)), onlyBlocked(j.path(v.text, writing, s))))
 		}
 	}
 	for _, v := range files {
@@ -128,7 +128,7 @@ func awkCheck(j *judge, p *parsed, s *state) finding {
 		return opaque("awk without a program")
 	}
 	if !p.operands[0].known {
-		return opaque("awk is given a program that is known only when it runs")
+		return opaque("the program of awk is only known at run time")
 	}
 	f := understood
 	if err := awkProgram(p.operands[0].text); err != "" {
@@ -136,7 +136,7 @@ func awkCheck(j *judge, p *parsed, s *state) finding {
 	}
 	for _, v := range p.get("-v", "--assign") {
 		if name, _, ok := strings.Cut(v.text, "="); !v.known && !v.number && v.text != "" || v.known && (!ok || slices.Contains(awkSpecial, name)) {
-			f = stricter(f, opaque("awk -v sets a variable that decides what it reads"))
+			f = stricter(f, opaque("awk -v sets a variable that controls what it reads"))
 		}
 	}
 	for _, v := range p.operands[1:] {
@@ -160,7 +160,7 @@ func jqCheck(j *judge, p *parsed, s *state) finding {
 	}
 	for _, v := range filters {
 		if !v.known {
-			return opaque("jq is given a filter that is known only when it runs")
+			return opaque("the filter of jq is only known at run time")
 		}
 		if err := jqFilter(v.text); err != "" {
 			f = stricter(f, opaque("jq: %s", err))

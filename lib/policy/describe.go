@@ -75,15 +75,15 @@ func sandboxEffect(mode string) string {
 	case "off":
 		return "commands run with your rights"
 	case "auto":
-		return "commands run in the first engine that gives every guarantee, or not at all"
+		return "commands run in the first engine that provides every guarantee, or not at all"
 	}
 	return "commands run in this engine, or not at all"
 }
 
 // effect says in words what the level and its keys mean.
 func (d Description) effect() string {
-	harmless := map[string]string{"ask": "", "low": ", commands that only read run unasked (harmless = low)"}[d.Harmless]
-	high := map[string]string{"deny": "high is denied", "ask": "high asks too (high = ask)"}[d.High]
+	harmless := map[string]string{"ask": "", "low": ", commands that only read run without approval (harmless = low)"}[d.Harmless]
+	high := map[string]string{"deny": "high is denied", "ask": "high asks, too (high = ask)"}[d.High]
 	switch d.Autonomy {
 	case "readonly":
 		return "low risk runs, everything else is denied" + harmless
@@ -95,12 +95,12 @@ func (d Description) effect() string {
 
 // WriteText writes the policy for people.
 func (d Description) WriteText(w io.Writer) error {
-	boundary := "nothing outside it is touched"
+	boundary := "nothing outside it is accessed"
 	switch {
 	case !d.WorkspaceOnly:
 		boundary = "workspace_only = false: other places are medium risk"
 	case len(d.ReadRoots) > 0:
-		boundary = "outside it only the read roots are read, and nothing is changed"
+		boundary = "outside it only the read roots can be read, and nothing can be changed"
 	}
 	for _, row := range [][2]string{
 		{"autonomy", d.Autonomy + ": " + d.effect()}, {"workspace", d.Workspace + ": " + boundary},

@@ -54,7 +54,7 @@ func (p *Policy) forbiddenIn(c command, e effort, dirs []string) finding {
 // no script is no reason to block.
 func (p *Policy) nested(text string, e effort) finding {
 	if e.level >= maxUnwrap {
-		return blocked("shell.unsafe_bytes", "scripts in scripts, more than %d deep", maxUnwrap)
+		return blocked("shell.unsafe_bytes", "scripts are nested more than %d deep", maxUnwrap)
 	}
 	return e.remembered(text, func() finding { return onlyBlocked(p.scriptAt(text, e.deeper(), p.start())) })
 }
@@ -74,13 +74,13 @@ func (p *Policy) destructive(name string, c command) finding {
 	case name == "rm" && option(args, "rR", "recursive") && slices.ContainsFunc(args, p.everything):
 		return blocked("shell.destructive", "rm -r of everything")
 	case strings.HasPrefix(name, "mkfs"):
-		return blocked("shell.destructive", "%s makes a file system over what is there", bounded(name))
+		return blocked("shell.destructive", "%s overwrites a disk with a new file system", bounded(name))
 	case name == "dd" && slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "if=") }):
-		return blocked("shell.destructive", "dd if= copies over what is there")
+		return blocked("shell.destructive", "dd overwrites files or disks")
 	case stops(name, args):
-		return blocked("shell.destructive", "%s stops the machine", name)
+		return blocked("shell.destructive", "%s shuts down or restarts the machine", name)
 	case name == "chown" && option(args, "R", "recursive"):
-		return blocked("shell.destructive", "chown -R gives everything to somebody else")
+		return blocked("shell.destructive", "chown -R changes the owner of everything")
 	case name == "chmod" && option(args, "R", "recursive") && slices.ContainsFunc(args, p.everything) &&
 		slices.ContainsFunc(args, func(w string) bool { return strings.HasSuffix(w, "777") || strings.Contains(w, "+") }):
 		return blocked("shell.destructive", "chmod -R of everything")
@@ -105,7 +105,7 @@ func option(args []string, letters, long string) bool {
 	return false
 }
 
-// forkBomb finds a function that starts itself again and again.
+// forkBomb finds a function that starts itself repeatedly (fork bomb).
 func forkBomb(f *syntax.FuncDecl, functions []string, e effort) finding {
 	if f.Name == nil {
 		return finding{}
@@ -124,7 +124,7 @@ func forkBomb(f *syntax.FuncDecl, functions []string, e effort) finding {
 		return true
 	})
 	if calls >= 2 && background || calls >= 2 && recursive || recursive && background {
-		return blocked("shell.destructive", "a function that starts itself again and again")
+		return blocked("shell.destructive", "a function that starts itself repeatedly (fork bomb)")
 	}
 	return finding{}
 }
@@ -148,7 +148,7 @@ var minimum = sync.OnceValue(func() *regexp.Regexp {
 
 func destructiveText(text string) finding {
 	if minimum().MatchString(text) {
-		return blocked("shell.destructive", "it looks destructive, and cannot be parsed")
+		return blocked("shell.destructive", "it looks destructive and cannot be parsed")
 	}
 	return finding{}
 }

@@ -72,13 +72,13 @@ func (e effort) tooComplex() finding {
 		return finding{}
 	}
 	if e.cancelled {
-		return blocked("cancelled", "nobody waited for the verdict any more")
+		return blocked("cancelled", "nobody is waiting for the verdict any more")
 	}
 	if e.listed > maxSteps/2 {
-		return blocked("shell.complex", "the command takes more than %d steps to judge, most of them to look through directories: "+
-			"name smaller ones, and give them one by one, each in a call of its own", maxSteps)
+		return blocked("shell.complex", "judging the command takes more than %d steps, most of them to search directories: "+
+			"name smaller ones, one per call", maxSteps)
 	}
-	return blocked("shell.complex", "the command takes more than %d steps to judge: give it in simpler parts, or write a file", maxSteps)
+	return blocked("shell.complex", "judging the command takes more than %d steps: split it into simpler commands, or write a file", maxSteps)
 }
 
 // walk visits the nodes of a script as long as there are steps.

@@ -23,7 +23,7 @@ var findTests = map[string]struct {
 // findRunner judges find: where it begins, that its words only look, and what it runs on what it finds.
 func findRunner(j *judge, argv []value, s *state, depth int) finding {
 	j.note("find")
-	f := low("command.harmless", "runs find, which only looks")
+	f := low("command.harmless", "runs find, which only reads")
 	i := 1
 	for ; i < len(argv) && argv[i].known && (argv[i].text == "-P" || argv[i].text == "--" || findLevel(argv[i].text)); i++ {
 	}
@@ -39,7 +39,7 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 	for ; i < len(argv); i++ {
 		v := argv[i]
 		if !v.known {
-			return stricter(f, opaque("find is given a word that is known only when it runs"))
+			return stricter(f, opaque("an argument of find is only known at run time"))
 		}
 		if v.text == "-exec" {
 			end := i + 1
@@ -47,17 +47,17 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 				end++
 			}
 			if end == len(argv) || end == i+1 {
-				return stricter(f, opaque("find -exec does not end"))
+				return stricter(f, opaque("find -exec has no ; or +"))
 			}
 			if !files || !regular || !j.p.walled() {
-				f = stricter(f, medium("command.allowlist", "runs a program on what it finds, links among it"))
+				f = stricter(f, medium("command.allowlist", "runs a program on the files found, including links"))
 			}
 			f = stricter(f, j.withAnyWords(argv[i+1:end], s, depth, "{}"))
 			if n, ok := findNames(argv[:i]); ok && (f.rank() < 2 || s.lost) && !slices.Contains(printers, argv[i+1].text) {
 				f = stricter(f, j.links(n, s))
 			}
 			if slices.ContainsFunc(argv, func(v value) bool { return v.text == "l" || v.text == "-xtype" }) {
-				f = stricter(f, opaque("find gives links to a program that follows them"))
+				f = stricter(f, opaque("find passes links to a program that follows them"))
 			}
 			i = end
 			continue
@@ -65,12 +65,12 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 		regular = regular || v.text == "-type" && i+1 < len(argv) && argv[i+1].text == "f"
 		t, ok := findTests[v.text]
 		if !ok {
-			return stricter(stricter(f, high("command.option", "find %+q is a word that no rule is for", bounded(v.text))), j.anyPaths(argv[i:], s))
+			return stricter(stricter(f, high("command.option", "find: unknown argument %+q", bounded(v.text))), j.anyPaths(argv[i:], s))
 		}
 		for k := range t.values {
 			if i++; i < len(argv) && k == 0 {
 				if !argv[i].known && t.kind != kindText {
-					return stricter(f, opaque("find is given a name that is known only when it runs"))
+					return stricter(f, opaque("a file name of find is only known at run time"))
 				}
 				f = stricter(f, prefixed(j.operand(argv[i], t.kind, s), "find "+v.text))
 			}
@@ -122,16 +122,16 @@ func gitRunner(j *judge, argv []value, s *state, depth int) finding {
 	for ; i < len(argv); i++ {
 		v := argv[i]
 		if !v.known {
-			return opaque("git is given a word that is known only when it runs")
+			return opaque("an argument of git is only known at run time")
 		}
 		if v.text == "--version" && len(argv) == i+1 {
-			return low("command.harmless", "tells git's version")
+			return low("command.harmless", "prints the version of git")
 		}
 		if !strings.HasPrefix(v.text, "-") {
 			break
 		}
 		if v.text != "--no-pager" && v.text != "--no-optional-locks" && v.text != "--literal-pathspecs" {
-			return stricter(high("command.option", "git %+q before its command is an option that no rule is for", bounded(v.text)), j.anyPaths(argv[i:], s))
+			return stricter(high("command.option", "git: unknown option %+q before its command", bounded(v.text)), j.anyPaths(argv[i:], s))
 		}
 	}
 	if i == len(argv) {
@@ -162,11 +162,11 @@ func gitRunner(j *judge, argv []value, s *state, depth int) finding {
 func (j *judge) looks(sub string, depth int) finding {
 	switch {
 	case !j.p.walled():
-		return high("command.repository", "git %s runs the programs that the repository's settings name, and there is no sandbox that keeps it from them", sub)
+		return high("command.repository", "git %s runs programs named in the repository's settings, and no sandbox prevents that", sub)
 	case depth > 0:
-		return high("command.repository", "git %s runs the programs that the repository's settings name, unless the script itself starts git", sub)
+		return high("command.repository", "git %s runs programs named in the repository's settings, unless the script starts git directly", sub)
 	}
-	return low("command.harmless", "runs git %s, which only looks", sub)
+	return low("command.harmless", "runs git %s, which only reads", sub)
 }
 
 // gitOperands refuses words with which a command that looks would change something.
@@ -174,19 +174,19 @@ func gitOperands(sub string, p *parsed) finding {
 	first := ""
 	if len(p.operands) > 0 {
 		if first = p.operands[0].text; !p.operands[0].known {
-			return opaque("git %s is given a word that is known only when it runs", sub)
+			return opaque("an argument of git %s is only known at run time", sub)
 		}
 	}
 	words, special := gitWords[sub]
 	switch {
 	case sub == "stash" && first == "":
-		return opaque("git stash without a word puts changes away")
+		return opaque("git stash without an argument removes changes from the files")
 	case !special || first == "":
 		return understood
 	case words == nil && p.has("-l", "--list", "--contains", "--merged", "--no-merged", "--points-at", "--no-contains"):
 		return understood
 	case words == nil:
-		return high("command.option", "git %s with a name makes one", sub)
+		return high("command.option", "git %s with a name creates one", sub)
 	case sub == "reflog" && !slices.Contains([]string{"expire", "delete", "drop", "write"}, first):
 		return understood
 	case !slices.Contains(words, first):
@@ -198,7 +198,7 @@ func gitOperands(sub string, p *parsed) finding {
 func goRunner(j *judge, argv []value, s *state, _ int) finding {
 	if words := texts(argv); len(words) == 2 && argv[1].known && words[1] == "version" {
 		j.note("go")
-		return low("command.harmless", "tells go's version")
+		return low("command.harmless", "prints the version of go")
 	}
 	if f, listed := j.listedWord(argv, 1, s); listed {
 		return f

@@ -96,7 +96,7 @@ func (j *judge) links(n found, s *state) finding {
 		}
 		at := j.p.pathFrom(j.p.root, path, reading)
 		if at.blocked && !n.sure {
-			at = high("path.found", "%+q may be found, a link that leads out: add -type f", bounded(path))
+			at = high("path.found", "it may find %+q, a link out of the workspace: add -type f", bounded(path))
 		}
 		f = stricter(f, at)
 		return !f.blocked
@@ -110,7 +110,7 @@ func (j *judge) lines(n found, apart string, s *state) finding {
 	more := j.below(n, s, func(path string, e fs.DirEntry) bool {
 		name := e.Name()
 		if strings.ContainsAny(name, apart) || n.dash && strings.HasPrefix(name, "-") {
-			f = high("path.found", "the name %+q would be taken for something else by xargs: use find -print0 | xargs -0", bounded(name))
+			f = high("path.found", "xargs would misread the name %+q: use find -print0 | xargs -0", bounded(name))
 		}
 		return f.rank() < 2
 	})
@@ -121,18 +121,18 @@ func (j *judge) lines(n found, apart string, s *state) finding {
 func (j *judge) below(n found, s *state, visit func(path string, e fs.DirEntry) bool) finding {
 	f, left := understood, foundEntries
 	if s.lost || len(s.dirs) == 0 { // what is found where it may be looking counts all the same
-		f = opaque("where it looks is known only when it runs")
+		f = opaque("the places it searches are only known at run time")
 	}
 	var walk func(dir string, depth int) bool
 	walk = func(dir string, depth int) bool {
 		entries, err := j.readDir(j.p, dir)
 		if err != nil && !place.Absent(err) && !errors.Is(err, fs.ErrPermission) {
-			f = opaque("%+q holds more than can be looked through: name a smaller directory", bounded(dir))
+			f = opaque("%+q is too large to examine: name a smaller directory", bounded(dir))
 			return false
 		}
 		for _, e := range entries {
 			if left--; left < 0 || depth > treeDepth || !j.spend(4) {
-				f = opaque("there is more below %+q than can be looked through: add -type f, or -print0 and xargs -0", bounded(dir))
+				f = opaque("%+q is too large to examine: add -type f, or -print0 and xargs -0", bounded(dir))
 				return false
 			}
 			path := dir + "/" + e.Name()

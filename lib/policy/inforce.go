@@ -65,7 +65,7 @@ func (f *InForce) unreadable(file bool, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%s was replaced while this was running: %s", name, f.again)
 	}
-	return fmt.Errorf("%s changed while this was running, and is wrong: %w: mend it, then %s", name, err, f.again)
+	return fmt.Errorf("%s changed while this was running, and is now invalid: %w: fix it, then %s", name, err, f.again)
 }
 
 func (f *InForce) reread(file bool) (*config.Config, error) {

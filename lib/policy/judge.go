@@ -141,7 +141,7 @@ func (j *judge) list(stmts []*syntax.Stmt, s *state) finding {
 // stmt judges a statement: its redirections, and what it runs.
 func (j *judge) stmt(st *syntax.Stmt, s *state) finding {
 	if j.statements++; j.statements > maxStatements || !j.spend(4) {
-		return opaque("it is more than can be followed")
+		return opaque("it is too complex to analyse")
 	}
 	s.moved = nil
 	f := understood
@@ -167,7 +167,7 @@ func (j *judge) stmt(st *syntax.Stmt, s *state) finding {
 	}
 	f = stricter(f, j.command(st.Cmd, before))
 	if j.readsScript(st) && len(st.Redirs) > 0 {
-		f = stricter(f, opaque("it gives a shell a script"))
+		f = stricter(f, opaque("it passes a script to a shell"))
 	}
 	return j.located(f, st)
 }
@@ -225,7 +225,7 @@ func (j *judge) command(c syntax.Command, s *state) finding {
 	case *syntax.TestDecl:
 		return opaque("it declares a test")
 	}
-	return opaque("it holds %T, which no rule is for", c)
+	return opaque("unsupported shell syntax")
 }
 
 // binary judges lists and pipes. Behind && the command before has succeeded; behind || it has not, and may have done
@@ -251,11 +251,11 @@ func (j *judge) binary(c *syntax.BinaryCmd, s *state) finding {
 		fed.told = j.printed(c.X, s, maxPipe)
 		f := stricter(j.stmt(c.X, j.fork(s)), j.stmt(c.Y, fed))
 		if j.readsScript(c.Y) {
-			f = stricter(f, opaque("it gives an interpreter a script through a pipe"))
+			f = stricter(f, opaque("it pipes a script into an interpreter"))
 		}
 		return f
 	}
-	return stricter(opaque("it joins commands in a way that no rule is for"), stricter(j.stmt(c.X, j.fork(s)), j.stmt(c.Y, j.fork(s))))
+	return stricter(opaque("it joins commands in an unsupported way"), stricter(j.stmt(c.X, j.fork(s)), j.stmt(c.Y, j.fork(s))))
 }
 
 func (j *judge) ifClause(c *syntax.IfClause, s *state) finding {
@@ -277,11 +277,11 @@ func (j *judge) ifClause(c *syntax.IfClause, s *state) finding {
 func (j *judge) declaration(c *syntax.DeclClause, s *state) finding {
 	f := understood
 	if c.Variant.Value != "local" && c.Variant.Value != "readonly" {
-		f = opaque("%s can change what programs are started with, or what names mean", c.Variant.Value)
+		f = opaque("%s can change the environment of programs, or the meaning of names", c.Variant.Value)
 	}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Value != nil {
-			f = stricter(f, opaque("%s is given options or words", c.Variant.Value))
+			f = stricter(f, opaque("%s has options or arguments", c.Variant.Value))
 			if a.Value != nil {
 				f = stricter(f, j.inner(a.Value, s))
 			}

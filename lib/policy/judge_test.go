@@ -47,7 +47,7 @@ func TestReasonsNameThePart(t *testing.T) {
 	for script, want := range map[string]string{
 		"ls; sort -o /etc/x a.txt; ls":              `in "sort -o /etc/x a.txt;": sort -o: "/etc/x" is in a forbidden place (/etc)`,
 		"for f in a; do make; done":                 `in "make;": "make" is not on the allowlist`,
-		"ls | awk 'BEGIN{system(1)}'":               `in "awk 'BEGIN{system(1)}'": awk: system does more than compute and print`,
+		"ls | awk 'BEGIN{system(1)}'":               `in "awk 'BEGIN{system(1)}'": awk: system can do more than compute and print`,
 		"cat " + strings.Repeat("a", 300) + " | tr": "runs cat, tr inside the workspace",
 	} {
 		if f := p.script(script, newEffort()); f.reason != want {

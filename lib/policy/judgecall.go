@@ -28,7 +28,7 @@ func (j *judge) call(c *syntax.CallExpr, s *state) finding {
 		}
 		vs, wf := j.words(w, s)
 		if i == 0 && !plainWord(w) {
-			wf = stricter(wf, opaque("the name of the command is not written out"))
+			wf = stricter(wf, opaque("the name of the command is not literal text"))
 		}
 		argv, f = append(argv, vs...), stricter(f, wf)
 	}
@@ -105,10 +105,10 @@ func (j *judge) run(argv []value, s *state, depth int) finding {
 
 func (j *judge) runs(argv []value, s *state, depth int) finding {
 	if !argv[0].known {
-		return opaque("which command it runs is known only when it runs")
+		return opaque("the command it runs is only known at run time")
 	}
 	if depth > maxWrapped {
-		return opaque("commands run each other more than %d deep", maxWrapped)
+		return opaque("commands are nested more than %d deep", maxWrapped)
 	}
 	name := j.p.plainName(argv[0].text)
 	if name != argv[0].text {
@@ -143,7 +143,7 @@ func (j *judge) generic(argv []value, s *state) finding {
 	f := medium("command.allowlist", "runs %s, which is on the allowlist", argv[0].text)
 	for _, v := range argv[1:] {
 		if !v.known && !v.numeric() {
-			f = stricter(f, opaque("a word of it is known only when it runs"))
+			f = stricter(f, opaque("an argument of it is only known at run time"))
 		}
 	}
 	return stricter(f, j.anyPaths(argv[1:], s))
@@ -178,16 +178,16 @@ func (j *judge) everyPath(args []value, s *state, a access) finding {
 func (j *judge) path(text string, a access, s *state) finding {
 	if filepath.IsAbs(text) || strings.HasPrefix(text, "~") {
 		if !j.lookAt(text, 1) {
-			return opaque("it is more than can be followed")
+			return opaque("it is too complex to analyse")
 		}
 		return j.p.word(j.p.root, text, a)
 	}
 	f := understood
 	if !j.lookAt(text, len(s.dirs)) {
-		return opaque("it is more than can be followed")
+		return opaque("it is too complex to analyse")
 	}
 	if s.lost || len(s.dirs) == 0 {
-		f = opaque("%+q is a path whose directory is known only when it runs", bounded(text))
+		f = opaque("the directory of the path %+q is only known at run time", bounded(text))
 	}
 	for _, d := range s.dirs {
 		f = stricter(f, j.p.word(d, text, a))
@@ -214,35 +214,35 @@ func (j *judge) operand(v value, k kind, s *state) finding {
 	case v.numeric() && k == kindNumber:
 		return understood
 	case !v.known && v.number:
-		return medium("path.workspace", "it is given a number for a name") // a file of that name, if any, is here
+		return medium("path.workspace", "its file name is a number") // a file of that name, if any, is here
 	case !v.known:
-		f := opaque("it is given a name that is known only when it runs")
+		f := opaque("a file name in it is only known at run time")
 		if i := strings.LastIndexByte(v.text, '/'); i >= 0 {
 			f = stricter(f, onlyBlocked(j.path(v.text[:i+1], reading, s)))
 		}
 		return f
 	case k == kindNumber:
 		if strings.Trim(v.text, "0123456789.+-kKmMgGbBcwTPEs,d%h") != "" {
-			return opaque("%+q is no number", bounded(v.text))
+			return opaque("%+q is not a number", bounded(v.text))
 		}
 		return understood
 	}
 	if v.text == "" || v.text == "-" {
 		if k == kindWrite {
-			return medium("path.workspace", "writes to its output, or to a file of this name")
+			return medium("path.workspace", "writes to its output, or to a file of that name")
 		}
 		return understood // no file, or standard input
 	}
 	if k == kindWrite {
 		if strings.HasPrefix(filepath.Base(v.text), "-") {
-			return high("path.option", "%+q would be taken for an option by the next command that meets it", bounded(v.text))
+			return high("path.option", "a later command would take %+q for an option", bounded(v.text))
 		}
 		if v.text == "/dev/null" {
 			return understood
 		}
 		f := j.path(v.text, writing, s)
 		if f.rank() < 2 && slices.ContainsFunc(strings.Split(v.text, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }) {
-			return high("path.git", "%+q is in .git, which git alone writes", bounded(v.text))
+			return high("path.git", "%+q is in .git, which only git may write", bounded(v.text))
 		}
 		return f
 	}
@@ -269,11 +269,11 @@ func (j *judge) tree(text string, s *state) finding {
 	walk = func(dir string, depth int) {
 		entries, err := j.readDir(j.p, dir)
 		if err != nil && !place.Absent(err) {
-			f = stricter(f, opaque("%+q holds more than can be looked through: name a smaller directory", bounded(text)))
+			f = stricter(f, opaque("%+q is too large to examine: name a smaller directory", bounded(text)))
 		}
 		for _, e := range entries {
 			if left--; left < 0 || depth > treeDepth || !j.spend(20) {
-				f = stricter(f, opaque("%+q holds more than can be looked through: name a smaller directory", bounded(text)))
+				f = stricter(f, opaque("%+q is too large to examine: name a smaller directory", bounded(text)))
 			}
 			if left < 0 || depth > treeDepth || j.ended(f) {
 				return
@@ -303,7 +303,7 @@ func (j *judge) tree(text string, s *state) finding {
 // nestedScript judges a text that a command runs as a script.
 func (j *judge) nestedScript(text string, s *state) finding {
 	if j.level >= maxUnwrap {
-		return blocked("shell.unsafe_bytes", "scripts in scripts, more than %d deep", maxUnwrap)
+		return blocked("shell.unsafe_bytes", "scripts are nested more than %d deep", maxUnwrap)
 	}
 	return onlyBlocked(j.p.scriptAt(text, j.deeper(), s))
 }

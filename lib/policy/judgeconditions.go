@@ -21,11 +21,11 @@ func (j *judge) condition(x syntax.TestExpr, s *state) finding {
 		case syntax.TsEmpStr, syntax.TsNempStr:
 			return j.condition(x.X, s)
 		case syntax.TsVarSet, syntax.TsRefVar, syntax.TsOptSet, syntax.TsFdTerm:
-			return opaque("%s looks at a variable by its name", x.Op)
+			return opaque("%s examines a variable by name", x.Op)
 		}
 		w, ok := x.X.(*syntax.Word)
 		if !ok {
-			return opaque("it tests something that is no file")
+			return opaque("it tests something that is not a file")
 		}
 		return j.files(w, s)
 	case *syntax.BinaryTest:
@@ -43,7 +43,7 @@ func (j *judge) condition(x syntax.TestExpr, s *state) finding {
 		}
 		return f
 	}
-	return opaque("it tests in a way that no rule is for")
+	return opaque("it uses an unsupported test")
 }
 
 // files judges a word that is the name of a file which is looked at.
@@ -65,13 +65,13 @@ func (j *judge) numbers(s *state, sides ...syntax.TestExpr) finding {
 	for _, side := range sides {
 		w, ok := side.(*syntax.Word)
 		if !ok {
-			return opaque("it compares what is no number")
+			return opaque("it compares something that is not a number")
 		}
 		vs, wf := j.become(w, s, understood)
 		f = stricter(f, wf)
 		for _, v := range vs {
 			if !v.numeric() && !(v.known && isNumber(strings.TrimPrefix(v.text, "-"))) {
-				f = stricter(f, opaque("it compares as a number what may be none, and would be evaluated"))
+				f = stricter(f, opaque("it compares numerically a value that may not be a number, and would be evaluated"))
 			}
 		}
 	}
@@ -108,12 +108,12 @@ func (j *judge) arithmetic(x syntax.ArithmExpr, s *state) finding {
 		vs, f := j.words(x, s)
 		for _, v := range vs {
 			if !v.numeric() {
-				return stricter(f, opaque("it computes with what may be no number, and would be evaluated"))
+				return stricter(f, opaque("it computes with a value that may not be a number, and would be evaluated"))
 			}
 		}
 		return f
 	}
-	return opaque("it computes in a way that no rule is for")
+	return opaque("it uses unsupported arithmetic")
 }
 
 // assigns tells whether an operator changes the variable on its left.

@@ -102,7 +102,7 @@ func (j *judge) forClause(c *syntax.ForClause, s *state) finding {
 		return stricter(f, j.loop(s, func(in *state) finding { return j.list(c.Do, in) }, c))
 	case *syntax.WordIter:
 		if c.Select || !l.InPos.IsValid() {
-			return stricter(opaque("it asks for, or loops over, words that are not there"), j.loop(s, func(in *state) finding { return j.list(c.Do, in) }, c))
+			return stricter(opaque("it loops over arguments that do not exist"), j.loop(s, func(in *state) finding { return j.list(c.Do, in) }, c))
 		}
 		f := variable(l.Name.Value)
 		var items []value
@@ -131,7 +131,7 @@ func (j *judge) forClause(c *syntax.ForClause, s *state) finding {
 		}
 		return f
 	}
-	return opaque("it loops in a way that no rule is for")
+	return opaque("it uses an unsupported loop")
 }
 
 func (j *judge) caseClause(c *syntax.CaseClause, s *state) finding {

@@ -17,7 +17,7 @@ var special = []string{"?", "#", "$", "!", "LINENO", "SECONDS", "RANDOM", "EPOCH
 // unknown; the commands in it are judged.
 func (j *judge) words(w *syntax.Word, s *state) ([]value, finding) {
 	if j.ended(finding{}) {
-		return []value{unknown}, opaque("it is more than can be followed")
+		return []value{unknown}, opaque("it is too complex to analyse")
 	}
 	return j.become(w, s, j.inner(w, s))
 }
@@ -210,9 +210,9 @@ func (j *judge) parameter(n *syntax.ParamExp, s *state) finding {
 	case !j.given(name(n), s):
 		return stricter(high("shell.environment", "%+q is a variable that the script does not set", bounded(name(n))), j.parameterWords(n, s))
 	case n.Excl, n.Names != 0, n.Index != nil:
-		return opaque("it uses a variable that another one names")
+		return opaque("it uses a variable named by another variable")
 	case n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull || n.Exp.Op == syntax.OtherParamOps):
-		return opaque("it changes or evaluates a variable while it expands it")
+		return opaque("it changes or evaluates a variable during expansion")
 	}
 	return understood
 }
@@ -247,7 +247,7 @@ func (j *judge) redirect(r *syntax.Redirect, s *state) finding {
 		f = j.inner(r.Hdoc, s)
 	}
 	if r.N != nil && r.N.Value != "0" && r.N.Value != "1" && r.N.Value != "2" {
-		f = stricter(f, opaque("it uses a descriptor of its own"))
+		f = stricter(f, opaque("it uses a file descriptor other than 0, 1 and 2"))
 	}
 	kind := kindWrite
 	switch r.Op {
@@ -260,18 +260,18 @@ func (j *judge) redirect(r *syntax.Redirect, s *state) finding {
 			return f
 		}
 		if r.Op == syntax.DplIn {
-			return stricter(f, opaque("it uses a descriptor of its own"))
+			return stricter(f, opaque("it uses a file descriptor other than 0, 1 and 2"))
 		}
 	case syntax.RdrIn:
 		kind = kindRead
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
 	default:
-		f = stricter(f, opaque("it redirects in a way that no rule is for"))
+		f = stricter(f, opaque("it uses an unsupported redirection"))
 	}
 	vs, wf := j.words(r.Word, s)
 	f = stricter(f, wf)
 	if len(vs) != 1 {
-		f = stricter(f, opaque("it redirects to what may be several files, or none"))
+		f = stricter(f, opaque("it redirects to what may be several files or none"))
 	}
 	for _, v := range vs {
 		if v.known && (v.text == "/dev/null" || v.text == "/dev/stdout" || v.text == "/dev/stderr") {
@@ -341,13 +341,13 @@ var reservedPrefixes = []string{"LD_", "DYLD_", "GIT_", "BASH", "LC_", "COMP_", 
 // variable judges the name of a variable that a script sets for itself.
 func variable(name string) finding {
 	if name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "LD_LIBRARY_PATH" || name == "BASH_ENV" {
-		return high("shell.environment", "%s decides what code programs load", name)
+		return high("shell.environment", "%s determines what code programs load", name)
 	}
 	if slices.Contains(reserved, name) || slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
-		return high("shell.environment", "%+q means something to the shell or to the programs that it starts", bounded(name))
+		return high("shell.environment", "%+q has a special meaning to the shell or to programs", bounded(name))
 	}
 	if !syntax.ValidName(name) {
-		return opaque("%+q is no plain variable", bounded(name))
+		return opaque("%+q is not a plain variable", bounded(name))
 	}
 	return understood
 }
@@ -369,5 +369,5 @@ func environment(name string, v value, builtin string) finding {
 	if f := variable(name); f.rank() > understood.rank() {
 		return f
 	}
-	return high("shell.environment", "%+q is set for a program, which may do anything with it", bounded(name))
+	return high("shell.environment", "%+q is set for a program, which may use it for anything", bounded(name))
 }

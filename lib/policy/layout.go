@@ -17,7 +17,7 @@ func (p *Policy) layout(path string, f finding) finding {
 		path = filepath.Join(p.root, path)
 	}
 	if real := p.real(path); place.Within(p.root, real) && !config.StagedWritable(strings.TrimPrefix(strings.TrimPrefix(real, p.root), "/")) {
-		return blocked("path.layout", "%+q is neither in data/ nor in output/, and the rest of a staged workspace is read-only", bounded(path))
+		return blocked("path.layout", "%+q is neither in data/ nor in output/; the rest of a staged workspace is read-only", bounded(path))
 	}
 	return f
 }

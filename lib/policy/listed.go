@@ -34,7 +34,7 @@ var anyCode = []string{"sh", "bash", "dash", "zsh", "ksh", "make", "python", "py
 func anyCodeRunner(j *judge, argv []value, s *state, _ int) finding {
 	j.note(argv[0].text)
 	j.free = append(j.free, argv[0].text)
-	f := medium("command.listed", "%+q runs any code that it is given, inside the sandbox", bounded(argv[0].text))
+	f := medium("command.listed", "%+q can run any code, inside the sandbox", bounded(argv[0].text))
 	return stricter(f, j.everyPath(argv[1:], s, touching))
 }
 
@@ -46,7 +46,7 @@ func (j *judge) listedWord(argv []value, word int, s *state) (finding, bool) {
 	}
 	j.note(argv[0].text)
 	j.free = append(j.free, argv[0].text+" "+argv[word].text)
-	f := medium("command.listed", "%s %s may run any code, inside the sandbox", argv[0].text, bounded(argv[word].text))
+	f := medium("command.listed", "%s %s can run any code, inside the sandbox", argv[0].text, bounded(argv[word].text))
 	return stricter(f, j.everyPath(argv[1:], s, touching)), true
 }
 

@@ -225,8 +225,8 @@ func TestCopyingTrees(t *testing.T) {
 		{"cp -r src1 x", 1500, 12, "", ""},
 		{"cp -r src1 x; cp -r src2 y; cp -r src3 z", 1500, 12, "", ""},
 		{"cp -r src1 src2 src3 x", 1500, 12, "", ""},
-		{"cp -r src1 x", 3000, 12, "shell.construct", "one by one"},
-		{"cp -r src1 src2 src3 src4 src5 src6 src7 x", 1500, 12, "shell.complex", "one by one"},
+		{"cp -r src1 x", 3000, 12, "shell.construct", "one per call"},
+		{"cp -r src1 src2 src3 src4 src5 src6 src7 x", 1500, 12, "shell.complex", "one per call"},
 	} {
 		p := policyIn(t, "full", nil)
 		p.fs = treeOf{directories: c.directories, files: c.files}

@@ -54,7 +54,7 @@ func (s *sedReader) skip(set string) {
 	}
 }
 
-const sedUnread = "a part of the script cannot be read"
+const sedUnread = "part of the script cannot be parsed"
 
 func (s *sedReader) command() string {
 	for i := 0; ; i++ {
@@ -194,7 +194,7 @@ func (s *sedReader) substitute() string {
 	for !s.end() && strings.IndexByte("gpiImMew0123456789", s.peek()) >= 0 {
 		switch s.peek() {
 		case 'e':
-			return "the flag e runs what it makes"
+			return "the flag e runs its result as a command"
 		case 'w':
 			s.at++
 			return s.writes("the flag w writes a file")
@@ -223,7 +223,7 @@ func jqFilter(src string) string {
 		field := at > 0 && src[at-1] == '.' && word[0] != '$'
 		quoted := at > 0 && src[at-1] == '"' && end < len(src) && src[end] == '"'
 		if slices.Contains(jqWords, word) && !field && !quoted && !jqKey(src[:at], src[end:], word) {
-			return word + " reaches out of the input"
+			return word + " reads something other than the input"
 		}
 		at = end
 	}

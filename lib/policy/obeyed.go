@@ -27,10 +27,10 @@ func (p *Policy) obeyed(name, abs string, a access, workspaces []string) (findin
 		return finding{}, false // that has rules of its own
 	}
 	if repository, _ := p.repositoryOf(abs); !ok && repository != "" && filepath.Base(repository) != ".git" {
-		row, ok = obeyed.Row{Program: "git", Why: "it lies in a bare repository, which git alone writes"}, true
+		row, ok = obeyed.Row{Program: "git", Why: "it is in a bare repository, which only git may write"}, true
 	}
 	if !ok && p.completes(abs) {
-		row, ok = obeyed.Row{Program: "git", Why: "with the HEAD that is there, it makes a repository of its directory"}, true
+		row, ok = obeyed.Row{Program: "git", Why: "together with the existing HEAD, it turns its directory into a repository"}, true
 	}
 	if !ok {
 		return finding{}, false
@@ -50,7 +50,7 @@ func below(abs string, workspaces ...string) string {
 
 // heeded is the finding about a file of a row.
 func heeded(name string, row obeyed.Row, places ...string) finding {
-	f := high(ruleObeyed, "%+q would be obeyed by %s: %s", bounded(name), row.Program, row.Why)
+	f := high(ruleObeyed, "%s would obey %+q: %s", row.Program, bounded(name), row.Why)
 	f.obeyed = places
 	return f
 }
@@ -112,7 +112,7 @@ func (j *judge) brought(from string, s *state, places ...string) finding {
 	}
 	left := 10 * treeEntries
 	tooMuch := func() finding {
-		return opaque("%+q holds more than can be looked through: give its directories one by one, each in a call of its own", bounded(from))
+		return opaque("%+q is too large to examine: name its directories, one per call", bounded(from))
 	}
 	var walk func(dir, rel string, depth int)
 	walk = func(dir, rel string, depth int) {
@@ -176,7 +176,7 @@ func (j *judge) newRepository(sub string, args []value, s *state) finding {
 	if sub == "clone" {
 		dir = strings.TrimSuffix(filepath.Base(dir), ".git")
 	}
-	f := high(ruleObeyed, "git %s makes a repository: its hooks and settings would be obeyed by git", sub)
+	f := high(ruleObeyed, "git %s creates a repository, and git would obey its hooks and settings", sub)
 	f.obeyed = j.named(filepath.Join(dir, ".git"), s)
 	return f
 }

@@ -59,7 +59,7 @@ func held(t *testing.T, row obeyed.Row, p *Policy, want Outcome, name string, ro
 		case strings.HasSuffix(name, ".git"):
 		case v.Outcome != want:
 			t.Errorf("%s %s at %s: %v, want %v: %s", c.Tool, c.Args, p.autonomy, v.Outcome, want, v.Reason)
-		case v.Rule != ruleObeyed || !strings.Contains(v.Reason, "obeyed by "+row.Program) || len(v.Obeyed) == 0:
+		case v.Rule != ruleObeyed || !strings.Contains(v.Reason, row.Program+" would obey") || len(v.Obeyed) == 0:
 			t.Errorf("%s %s: the question does not say who obeys: %s %s %q", c.Tool, c.Args, v.Rule, v.Reason, v.Obeyed)
 		}
 	}
@@ -135,7 +135,7 @@ func TestNewRepository(t *testing.T) {
 	for command, place := range map[string]string{"git init": ".git", "git init -q -b main sub": "sub/.git", "cd sub && git init": "sub/.git",
 		"git clone https://example.com/a/b.git": "b/.git", "git clone --depth 1 a sub": "sub/.git", "(cd sub; git init x)": "sub/x/.git"} {
 		v := p.Decide(Call{Tool: "shell", Args: args(t, map[string]string{"command": command})})
-		if v.Outcome != Ask || !strings.Contains(v.Reason, "makes a repository") || !slices.Contains(v.Obeyed, place) {
+		if v.Outcome != Ask || !strings.Contains(v.Reason, "creates a repository") || !slices.Contains(v.Obeyed, place) {
 			t.Errorf("%s: %+v", command, v)
 		}
 	}

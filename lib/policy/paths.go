@@ -91,7 +91,7 @@ func odd(name string) (finding, bool) {
 	}
 	for _, r := range name {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
-			return blocked("path.invalid", "the path %+q holds a character that cannot be seen", bounded(name)), true
+			return blocked("path.invalid", "the path %+q contains an invisible character", bounded(name)), true
 		}
 	}
 	return finding{}, false
@@ -115,7 +115,7 @@ func (p *Policy) place(name, abs string, a access, workspaces ...string) finding
 	case !within && p.workspaceOnly:
 		return outside(name)
 	case a != reading && (protected(abs, workspaces) || p.inRepository(abs)):
-		return blocked("path.protected", "%+q is protected: git runs what it says", bounded(name))
+		return blocked("path.protected", "%+q is protected, because git runs programs named in it", bounded(name))
 	}
 	if f, ok := p.obeyed(name, abs, a, workspaces); ok {
 		return f

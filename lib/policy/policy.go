@@ -74,7 +74,7 @@ type OS struct{ place.OS }
 // maxNames is how many names of a directory are looked at before a script runs.
 const maxNames = 16384
 
-var errManyNames = errors.New("it holds more names than are looked at")
+var errManyNames = errors.New("it has too many files to examine")
 
 // ReadDir lists a directory, with errManyNames if there are more than maxNames.
 func (OS) ReadDir(dir string) ([]fs.DirEntry, error) {
@@ -153,7 +153,7 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 	p.hash, p.originals, p.home = sync.OnceValue(p.compute), sync.OnceValue(p.findOriginals), filepath.Clean(cfg.Home)
 	var err error
 	if p.rules, err = compileRules(cfg.OwnRules()); err != nil {
-		return nil, envelope.Errorf(envelope.ExitConfig, "config.invalid", "%w", err).WithHint("clawsh config validate says more")
+		return nil, envelope.Errorf(envelope.ExitConfig, "config.invalid", "%w", err).WithHint("for details, run: clawsh config validate")
 	}
 	return p, nil
 }
@@ -254,7 +254,7 @@ func (p *Policy) builtin(ctx context.Context, c Call) Verdict {
 		return p.unknownTool(c.Tool)
 	}
 	if !slices.Contains(p.tools, c.Tool) {
-		return Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "tool.not_allowed", Reason: fmt.Sprintf("the tool %+q is not permitted", bounded(c.Tool))}
+		return Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "tool.not_allowed", Reason: fmt.Sprintf("the tool %+q is not enabled", bounded(c.Tool))}
 	}
 	f := p.examine(ctx, of, c.Args)
 	if f.rule == ruleInvalid {
@@ -282,7 +282,7 @@ func (p *Policy) apply(tool string, f finding) Verdict {
 	case f.risk == record.RiskLow:
 		v.Outcome = Allow
 	case p.autonomy == "readonly":
-		v.Rule, v.Reason = "autonomy.readonly", "readonly allows no "+tool+" that is not low risk: "+f.reason
+		v.Rule, v.Reason = "autonomy.readonly", "readonly does not allow "+tool+" that is not low risk: "+f.reason
 	case p.autonomy == "full" && len(f.obeyed) > 0:
 		v.Outcome = Ask // what it leads to happens outside the sandbox
 	case p.autonomy == "full":
@@ -291,7 +291,7 @@ func (p *Policy) apply(tool string, f finding) Verdict {
 		v.Outcome = Ask
 	default:
 		v.lifts = p.autonomy == "supervised"
-		v.Reason = f.reason + ": high risk is blocked under supervision"
+		v.Reason = f.reason + ": the supervised level denies high risk"
 	}
 	return v
 }

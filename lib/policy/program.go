@@ -124,7 +124,7 @@ func (r *rules) judge(j *judge, argv []value, s *state) finding {
 		f = stricter(f, prefixed(j.operand(v, r.kindOf(i, len(p.operands)), s), name))
 	}
 	if r.most > 0 && len(p.operands) > r.most {
-		f = stricter(f, opaque("%s is given more words than a rule is for", name))
+		f = stricter(f, opaque("%s has too many arguments", name))
 	}
 	if r.check != nil && f.rank() < 3 {
 		f = stricter(f, r.check(j, p, s))
@@ -154,7 +154,7 @@ func (r *rules) kindOf(i, n int) kind {
 func (r *rules) parse(argv []value) (*parsed, finding) {
 	p := &parsed{}
 	unknownOption := func(w string) finding {
-		return high("command.option", "%s %+q is an option that no rule is for", argv[0].text, bounded(w))
+		return high("command.option", "%s: unknown option %+q", argv[0].text, bounded(w))
 	}
 	for i := 1; i < len(argv); i++ {
 		v := argv[i]
@@ -164,7 +164,7 @@ func (r *rules) parse(argv []value) (*parsed, finding) {
 			p.operands = append(p.operands, v)
 		case !v.known:
 			if !r.takesText() {
-				return p, opaque("%s is given a word that is known only when it runs", argv[0].text)
+				return p, opaque("an argument of %s is only known at run time", argv[0].text)
 			}
 			p.operands = append(p.operands, v)
 		case w == "--":

@@ -82,7 +82,7 @@ func (p *Policy) example(r rule, text string, want bool) error {
 		Confined       record.Raw `json:"confined"`
 	}
 	if err := record.Decode([]byte(text), &call); err != nil {
-		return fmt.Errorf("it is no call: %w", err)
+		return fmt.Errorf("not a call: %w", err)
 	}
 	if len(call.Args) == 0 {
 		call.Args = record.Raw("{}")
@@ -106,9 +106,9 @@ func (p *Policy) example(r rule, text string, want bool) error {
 	case err != nil:
 		return err
 	case holds && !want:
-		return errors.New("the rule holds for it")
+		return errors.New("the rule matches it")
 	case !holds && want:
-		return errors.New("the rule does not hold for it")
+		return errors.New("the rule does not match it")
 	}
 	return nil
 }
@@ -151,11 +151,11 @@ func (r rule) holds(input map[string]any, err error) (bool, error) {
 		results = append(results, v)
 	}
 	if len(results) != 1 {
-		return false, errors.New("it gives no result, or more than one: want true or false")
+		return false, errors.New("it yields no result, or more than one: want true or false")
 	}
 	holds, ok := results[0].(bool)
 	if !ok {
-		return false, errors.New("it gives neither true nor false")
+		return false, errors.New("it yields neither true nor false")
 	}
 	return holds, nil
 }
@@ -177,7 +177,7 @@ func (p *Policy) own(c Call, v Verdict) Verdict {
 		}
 		if holds && outdated(r.Rule) {
 			if v.Outcome == Ask {
-				v.Reason += "; the rule " + r.Name + " does not count: it names neither the directory nor what confines it"
+				v.Reason += "; the rule " + r.Name + " is ignored: it names neither the directory nor the confinement"
 			}
 			continue
 		}
@@ -193,7 +193,7 @@ func (p *Policy) own(c Call, v Verdict) Verdict {
 	case ask != nil && v.Outcome == Deny:
 		return ask.verdict(Ask, v, ": "+v.found)
 	case ask != nil && v.Outcome == Allow && p.autonomy == "readonly":
-		return ask.verdict(Deny, v, ": readonly asks nobody")
+		return ask.verdict(Deny, v, ": readonly never asks")
 	case ask != nil:
 		return ask.verdict(Ask, v, "")
 	case allow != nil && v.Outcome == Ask:

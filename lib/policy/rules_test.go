@@ -87,7 +87,7 @@ func TestRulesAreCheckedByTheirExamples(t *testing.T) {
 	syntax := config.Rule{Name: "c", When: `.a |`, Decide: "deny"}
 	modules := config.Rule{Name: "m", When: `import "x" as x; true`, Decide: "deny"}
 	err := CheckRules(cfg(bad, syntax, modules), OS{})
-	for _, want := range []string{"b: match 1: the rule does not hold", "b: match 2: it is no call", "b: not_match 1: the rule holds", "c: when:", "m: when:"} {
+	for _, want := range []string{"b: match 1: the rule does not match", "b: match 2: not a call", "b: not_match 1: the rule matches", "c: when:", "m: when:"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}

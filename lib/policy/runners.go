@@ -29,7 +29,7 @@ func init() {
 }
 
 func opaqueRunner(j *judge, argv []value, s *state, _ int) finding {
-	return stricter(opaque("%+q runs what it is given", bounded(argv[0].text)), j.anyPaths(argv[1:], s))
+	return stricter(opaque("%+q runs its arguments", bounded(argv[0].text)), j.anyPaths(argv[1:], s))
 }
 
 // wrapped judges a wrapper: its options with and without values, then so many operands of its own, then the command.
@@ -40,7 +40,7 @@ func wrapped(operands int, plain, values string) runner {
 		rest := argv[1:]
 		for len(rest) > 0 {
 			if !rest[0].known {
-				return opaque("%s is given a word that is known only when it runs", argv[0].text)
+				return opaque("an argument of %s is only known at run time", argv[0].text)
 			}
 			w := rest[0].text
 			name, _, glued := strings.Cut(w, "=")
@@ -54,7 +54,7 @@ func wrapped(operands int, plain, values string) runner {
 				rest = rest[min(2, len(rest)):]
 				continue
 			case strings.HasPrefix(w, "-"):
-				return stricter(opaque("%s %+q is an option that no rule is for", argv[0].text, bounded(w)), j.anyPaths(rest, s))
+				return stricter(opaque("%s: unknown option %+q", argv[0].text, bounded(w)), j.anyPaths(rest, s))
 			}
 			break
 		}
@@ -65,7 +65,7 @@ func wrapped(operands int, plain, values string) runner {
 		}
 		rest = rest[min(operands, len(rest)):]
 		if len(rest) == 0 {
-			return opaque("%s runs no command", argv[0].text)
+			return opaque("%s has no command to run", argv[0].text)
 		}
 		return j.wrappedRun(rest, s, depth)
 	}
@@ -84,11 +84,11 @@ func timed(inner runner) runner {
 // wrappedRun judges a wrapped command. A wrapper starts programs: a builtin of the same name is not what runs.
 func (j *judge) wrappedRun(argv []value, s *state, depth int) finding {
 	if !argv[0].known {
-		return opaque("which command it runs is known only when it runs")
+		return opaque("the command it runs is only known at run time")
 	}
 	name := argv[0].text
 	if _, isBuiltin := builtins[name]; isBuiltin && !slices.Contains([]string{"echo", "true", "false", "pwd", "printf", "test", "["}, name) {
-		return stricter(high("command.unlisted", "%+q is no program that is on the allowlist", bounded(name)), j.anyPaths(argv[1:], s))
+		return stricter(high("command.unlisted", "%+q is not on the allowlist", bounded(name)), j.anyPaths(argv[1:], s))
 	}
 	return j.run(argv, s, depth+1)
 }
@@ -107,7 +107,7 @@ func commandRunner(j *judge, argv []value, s *state, depth int) finding {
 		rest = rest[1:]
 	}
 	if len(rest) == 0 || !rest[0].known || strings.HasPrefix(rest[0].text, "-") {
-		return opaque("command is given an option that no rule is for")
+		return opaque("command: unknown option")
 	}
 	return j.run(rest, s, depth)
 }
@@ -117,7 +117,7 @@ func envRunner(j *judge, argv []value, s *state, depth int) finding {
 	f, rest := understood, argv[1:]
 	for len(rest) > 0 {
 		if !rest[0].known {
-			return opaque("env is given a word that is known only when it runs")
+			return opaque("an argument of env is only known at run time")
 		}
 		name, text, assigns := strings.Cut(rest[0].text, "=")
 		if rest[0].text == "--" {
@@ -139,7 +139,7 @@ func envRunner(j *judge, argv []value, s *state, depth int) finding {
 			continue
 		}
 		if strings.HasPrefix(name, "-") {
-			return stricter(opaque("env %+q is an option that no rule is for", bounded(rest[0].text)), j.anyPaths(rest, s))
+			return stricter(opaque("env: unknown option %+q", bounded(rest[0].text)), j.anyPaths(rest, s))
 		}
 		if !assigns {
 			break
@@ -160,7 +160,7 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 	replace, apart := "", " \t\n\"'\\"
 	for len(rest) > 0 {
 		if !rest[0].known {
-			return opaque("xargs is given a word that is known only when it runs")
+			return opaque("an argument of xargs is only known at run time")
 		}
 		w := rest[0].text
 		switch {
@@ -185,21 +185,21 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 			rest = rest[1:]
 			continue
 		case strings.HasPrefix(w, "-"):
-			return stricter(opaque("xargs %+q is an option that no rule is for", bounded(w)), j.everyPath(rest, s, writing))
+			return stricter(opaque("xargs: unknown option %+q", bounded(w)), j.everyPath(rest, s, writing))
 		}
 		break
 	}
 	if len(rest) == 0 {
-		return medium("command.allowlist", "runs xargs, which prints words")
+		return medium("command.allowlist", "runs xargs, which prints its input")
 	}
-	f := stricter(j.withAnyWords(rest, s, depth, replace), medium("command.allowlist", "runs a program with words that it is told"))
+	f := stricter(j.withAnyWords(rest, s, depth, replace), medium("command.allowlist", "runs a program with arguments from its input"))
 	if s.found != nil && (f.rank() < 2 || s.lost) && !slices.Contains(printers, rest[0].text) {
 		if f = stricter(f, j.links(*s.found, s)); apart != "" || !s.found.zero {
 			f = stricter(f, j.lines(*s.found, apart, s))
 		}
 	}
 	if !s.named && f.rank() < 2 && !slices.Contains(printers, rest[0].text) {
-		return high("command.words", "xargs gets words from something that is no list of the workspace's files")
+		return high("command.words", "the input of xargs is not a list of workspace files")
 	}
 	return f
 }
@@ -210,7 +210,7 @@ var printers = []string{"echo", "printf", "basename", "dirname"}
 // withAnyWords judges a command that gets words which nobody knows yet: names from a list.
 func (j *judge) withAnyWords(argv []value, s *state, depth int, replace string) finding {
 	if !argv[0].known {
-		return opaque("which command it runs is known only when it runs")
+		return opaque("the command it runs is only known at run time")
 	}
 	name := argv[0].text
 	if replace != "" {
@@ -218,7 +218,7 @@ func (j *judge) withAnyWords(argv []value, s *state, depth int, replace string) 
 		for i, v := range argv {
 			if !v.known || strings.Contains(v.text, replace) {
 				if i == 0 {
-					return opaque("which command it runs is known only when it runs")
+					return opaque("the command it runs is only known at run time")
 				}
 				continue
 			}
@@ -228,7 +228,7 @@ func (j *judge) withAnyWords(argv []value, s *state, depth int, replace string) 
 	}
 	f := j.wrappedRun(argv, s, depth)
 	if f.rank() < 2 && !slices.Contains(harmlessWith, name) {
-		f = high("command.words", "%+q gets words that are known only when it runs, and could do more than read with some", bounded(name))
+		f = high("command.words", "arguments of %+q are only known at run time, and with some of them it could do more than read", bounded(name))
 		return stricter(f, j.everyPath(argv[1:], s, writing))
 	}
 	return f

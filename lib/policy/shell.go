@@ -58,7 +58,7 @@ func (p *Policy) scriptAt(text string, e effort, s *state) finding {
 	}
 	verdict := p.everywhere(file, e)
 	if strings.TrimSpace(text) == "pwd" && !verdict.blocked {
-		return low("command.harmless", "pwd only tells the directory")
+		return low("command.harmless", "pwd only prints the directory")
 	}
 	j := &judge{p: p, src: text, effort: e}
 	verdict = stricter(stricter(verdict, j.list(file.Stmts, s)), e.tooComplex())
@@ -69,7 +69,7 @@ func (p *Policy) scriptAt(text string, e effort, s *state) finding {
 		return low("command.harmless", "only reads inside the workspace, by %s", commands(j.names))
 	}
 	if len(j.free) > 0 {
-		return medium("command.listed", "runs %s inside the workspace, and with %q any code, inside the sandbox", commands(j.names), bounded(j.free[0]))
+		return medium("command.listed", "runs %s inside the workspace; with %q that can be any code, inside the sandbox", commands(j.names), bounded(j.free[0]))
 	}
 	return medium("command.allowlist", "runs %s inside the workspace", commands(j.names))
 }
@@ -77,7 +77,7 @@ func (p *Policy) scriptAt(text string, e effort, s *state) finding {
 // commands lists the programs that a script runs.
 func commands(names []string) string {
 	if len(names) == 0 {
-		return "nothing but the shell itself"
+		return "only the shell itself"
 	}
 	return strings.Join(names, ", ")
 }
@@ -93,10 +93,10 @@ func unsafeBytes(text string) finding {
 		switch {
 		case r == '\n' || r == '\t':
 		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Zs, r) && r != ' ' || blank(r):
-			return blocked("shell.unsafe_bytes", "the command holds the character %U, which cannot be seen", r)
+			return blocked("shell.unsafe_bytes", "the command contains the invisible character %U", r)
 		case strings.ContainsRune("({`[", r):
 			if brackets++; brackets > maxBrackets {
-				return blocked("shell.unsafe_bytes", "the command holds more than %d brackets", maxBrackets)
+				return blocked("shell.unsafe_bytes", "the command contains more than %d brackets", maxBrackets)
 			}
 		}
 	}

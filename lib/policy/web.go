@@ -42,7 +42,7 @@ func (p *Policy) tells(raw, host, domain, chosen string) finding {
 		chosen = ""
 	}
 	if len(chosen) > maxChosenHost || strings.Contains("."+chosen, ".xn--") {
-		return medium("http.tells", "reads from the allowed domain %s, of a host whose name could carry data", domain)
+		return medium("http.tells", "reads from the allowed domain %s, but the host name could carry data out", domain)
 	}
 	if told := len(raw) - len("http://") - len(host) + len(chosen); told > max(p.urlBytes, len("s/")) {
 		return medium("http.tells", "sends %s to the allowed domain %s in the address, of which %d go unasked", spelling.Count(told, "byte"), domain, p.urlBytes)
@@ -54,12 +54,12 @@ func (p *Policy) tells(raw, host, domain, chosen string) finding {
 func hostOf(raw string) (string, finding) {
 	for i := range len(raw) {
 		if raw[i] <= ' ' || raw[i] >= 0x7f || raw[i] == '\\' {
-			return "", blocked("http.url", "the URL holds a character that is not allowed in one")
+			return "", blocked("http.url", "the URL contains a character that URLs must not contain")
 		}
 	}
 	u, err := url.Parse(raw)
 	if err != nil || len(raw) > 4096 || u.Opaque != "" {
-		return "", blocked("http.url", "the URL cannot be read")
+		return "", blocked("http.url", "the URL cannot be parsed")
 	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	_, addrErr := netip.ParseAddr(host)
@@ -71,9 +71,9 @@ func hostOf(raw string) (string, finding) {
 	case u.Port() != "" && u.Port() != "80" && u.Port() != "443" || strings.HasSuffix(u.Host, ":"):
 		return "", blocked("http.url", "only the ports 80 and 443 are allowed")
 	case addrErr == nil || numberLike().MatchString(host):
-		return "", blocked("http.url", "an address instead of a name is not allowed")
+		return "", blocked("http.url", "an IP address instead of a host name is not allowed")
 	case !hostName().MatchString(host) || len(host) > 253:
-		return "", blocked("http.url", "the host is no plain name")
+		return "", blocked("http.url", "the host is not a plain name")
 	}
 	return host, finding{}
 }

@@ -15,7 +15,7 @@ func (a *attempt) advice(e *Error, said dialect.Complaint) string {
 	case dialect.CodeQuota:
 		return "the account's quota is used up: check its plan and billing, or use another provider"
 	case dialect.CodeRateLimit:
-		return "too many requests: wait a little, or use another provider or model"
+		return "too many requests: wait and try again, or use another provider or model"
 	case dialect.CodeTooLong:
 		return "the conversation is longer than the model's context: lower context.max_tokens below it, or start a new conversation (clawsh reset)"
 	case dialect.CodeNoTools:

@@ -148,7 +148,7 @@ func (a *attempt) payload(b []byte) record.Raw {
 }
 
 // errDelta marks a failure of the one who gets the pieces.
-var errDelta = errors.New("pass a piece of the answer on")
+var errDelta = errors.New("write a chunk of the answer")
 
 // pass passes a piece of the text on.
 func (a *attempt) pass(text string) error {
@@ -170,7 +170,7 @@ func (a *attempt) transport(ctx context.Context, err error) *Error {
 	switch {
 	case errors.As(context.Cause(ctx), &quiet):
 		e := a.fail(dialect.CodeTimeout, quiet.Error())
-		e.Hint = "if the model is slow and not stuck, raise timeout_s in [providers.models." + a.server.name + "]"
+		e.Hint = "if the model is only slow, raise timeout_s in [providers.models." + a.server.name + "]"
 		return e
 	case ctx.Err() != nil:
 		e := ended(a.server.name, ctx)
@@ -179,7 +179,7 @@ func (a *attempt) transport(ctx context.Context, err error) *Error {
 	case errors.Is(err, dialect.ErrTooLarge):
 		return a.fail(dialect.CodeTooLarge, err.Error())
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return a.fail(dialect.CodeNetwork, "the connection was cut in the middle of the answer")
+		return a.fail(dialect.CodeNetwork, "the connection was closed in the middle of the answer")
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return a.fail(dialect.CodeTimeout, err.Error())
 	}

@@ -47,7 +47,7 @@ func transient(code string) bool {
 func ended(provider string, ctx context.Context) *Error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return &Error{Provider: provider, Code: dialect.CodeTimeout, Message: "the time for this request is over", Retryable: true, Err: cause}
+		return &Error{Provider: provider, Code: dialect.CodeTimeout, Message: "the request timed out", Retryable: true, Err: cause}
 	}
 	return &Error{Provider: provider, Code: dialect.CodeCancelled, Message: "cancelled: " + cause.Error(), Err: cause}
 }

@@ -91,15 +91,15 @@ func (s *step) check() error {
 	case s.ToolCalls != nil && len(s.ToolCalls) == 0:
 		return errors.New("tool_calls is empty")
 	case s.FinalText != nil && s.FinalTextJQ != "":
-		return errors.New("final_text and final_text_jq: want one of them")
+		return errors.New("final_text and final_text_jq: want only one")
 	case s.Error != "" && (hasText || s.ToolCalls != nil):
-		return errors.New("error beside another outcome: want one of them")
+		return errors.New("error and another outcome: want only one")
 	case s.Error == "" && !hasText && s.ToolCalls == nil:
 		return errors.New("no outcome: want final_text, final_text_jq, tool_calls or error")
 	case s.DelayMS < 0 || s.DelayMS > maxDelayMS:
 		return fmt.Errorf("delay_ms %d: want 0 to %d", s.DelayMS, maxDelayMS)
 	case s.Usage != nil && (s.Usage.InputTokens < 0 || s.Usage.OutputTokens < 0):
-		return errors.New("usage: want no negative numbers")
+		return errors.New("usage: negative numbers are not allowed")
 	}
 	switch s.Error {
 	case "", dialect.CodeTimeout, dialect.CodeNetwork, dialect.CodeAuth, dialect.CodeRateLimit:

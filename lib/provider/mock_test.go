@@ -28,7 +28,7 @@ func scripted(t testing.TB, fixture string) (Provider, error) {
 func TestFixturesThatAreRefused(t *testing.T) {
 	for fixture, want := range map[string]string{
 		"{}":                                "f.jsonl:1: no outcome",
-		`{"final_text":"a","error":"auth"}`: "want one of",
+		`{"final_text":"a","error":"auth"}`: "want only one",
 		`{"final_text":"a"}` + "\nnope":     "f.jsonl:2: ",
 		`{"final_txt":"a"}`:                 `unknown field "final_txt"`,
 		`{"error":"magic"}`:                 "want timeout, network, auth or rate_limit",
@@ -39,8 +39,8 @@ func TestFixturesThatAreRefused(t *testing.T) {
 		`{"tool_calls":[{"name":""}]}`:      "a call has no name",
 		`{"tool_calls":[{"nam":"f"}]}`:      `unknown field`,
 		`{"tool_calls":[{"name":"f","args":{"a":1,"a":2}}]}`: "duplicate",
-		`{"final_text":"a","final_text_jq":"."}`:             "want one of them",
-		`{"tool_calls":[{"name":"f"}],"error":"auth"}`:       "want one of them",
+		`{"final_text":"a","final_text_jq":"."}`:             "want only one",
+		`{"tool_calls":[{"name":"f"}],"error":"auth"}`:       "want only one",
 		`{"final_text":"a","delay_ms":-1}`:                   "delay_ms",
 		`{"final_text":"a","delay_ms":9223372036854775807}`:  "delay_ms",
 		`{"final_text":"a","usage":{"input_tokens":-1}}`:     "usage",

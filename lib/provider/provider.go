@@ -104,12 +104,12 @@ var dialects = map[string]dialect.Dialect{
 func build(cfg *config.Config, name string, o Options, above []string) (Provider, error) {
 	p, ok := cfg.Providers[name]
 	if !ok {
-		return nil, &Error{Provider: short(name), Code: dialect.CodeConfig, Message: "there is no provider of this name",
-			Hint: "configured are: " + strings.Join(slices.Sorted(maps.Keys(cfg.Providers)), ", ")}
+		return nil, &Error{Provider: short(name), Code: dialect.CodeConfig, Message: "there is no such provider",
+			Hint: "configured: " + strings.Join(slices.Sorted(maps.Keys(cfg.Providers)), ", ")}
 	}
 	if slices.Contains(above, name) {
 		return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "falls back to itself: " + strings.Join(append(above, name), ", then "),
-			Hint: "take one of them out of its list of providers"}
+			Hint: "remove one of them from its list of providers"}
 	}
 	switch d, server := dialects[p.Kind]; {
 	case server:

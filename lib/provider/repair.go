@@ -73,7 +73,7 @@ func repairArgs(text string) (record.Raw, string) {
 		}
 		var inner string
 		if strings.HasPrefix(text, `"`) && record.Decode(record.Raw(text), &inner) == nil {
-			text, wrong = inner, append(wrong, "were a text that holds JSON")
+			text, wrong = inner, append(wrong, "were a string containing JSON")
 			continue
 		}
 		break
@@ -83,10 +83,10 @@ func repairArgs(text string) (record.Raw, string) {
 	}
 	mended, raw, commas := mend(text)
 	if raw {
-		wrong = append(wrong, "had line breaks that were not escaped")
+		wrong = append(wrong, "had unescaped line breaks")
 	}
 	if commas {
-		wrong = append(wrong, "had a comma too many")
+		wrong = append(wrong, "had an extra comma")
 	}
 	if args := object(mended); args != nil {
 		return args, said(wrong)
@@ -96,9 +96,9 @@ func repairArgs(text string) (record.Raw, string) {
 
 func said(wrong []string) string {
 	if len(wrong) == 0 {
-		return "were sent as a text"
+		return "were sent as a string"
 	}
-	return strings.Join(wrong, " and ") + ", and were taken as meant: send plain JSON"
+	return strings.Join(wrong, " and ") + "; clawsh corrected that, but send plain JSON"
 }
 
 // object returns a JSON object that a record can carry, nil for anything else.

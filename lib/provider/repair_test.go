@@ -12,12 +12,12 @@ func TestRepairArgs(t *testing.T) {
 	for _, c := range []struct{ in, want, says string }{
 		{"```json\n{\"a\":1}\n```", `{"a":1}`, "code fence"},
 		{"```{\"a\":1}```", `{"a":1}`, "code fence"},
-		{`"{\"a\":\"b\"}"`, `{"a":"b"}`, "holds JSON"},
-		{`"\"{}\""`, `{}`, "holds JSON"},
+		{`"{\"a\":\"b\"}"`, `{"a":"b"}`, "containing JSON"},
+		{`"\"{}\""`, `{}`, "containing JSON"},
 		{"{\"a\":\"b\nc\td\"}", `{"a":"b\nc\td"}`, "line breaks"},
 		{"{\"a\":\"b\x01\"}", `{"a":"b\u0001"}`, "line breaks"},
-		{`{"a":[1,2,],}`, `{"a":[1,2]}`, "a comma too many"},
-		{"```json\n{\"a\":\"b\nc\",\n}\n```", `{"a":"b\nc"}`, "code fence and had line breaks that were not escaped and had a comma"},
+		{`{"a":[1,2,],}`, `{"a":[1,2]}`, "an extra comma"},
+		{"```json\n{\"a\":\"b\nc\",\n}\n```", `{"a":"b\nc"}`, "code fence and had unescaped line breaks and had an extra comma"},
 		{"", `{}`, "empty"}, {" \n", `{}`, "empty"}, {"null", `{}`, "empty"}, {`""`, `{}`, "empty"},
 		// what is not mended: nobody can tell what was meant
 		{`{"path": "x", `, "", ""}, {`{"a":1`, "", ""}, {`{"a":1}}`, "", ""}, {`{"a":1} {"b":2}`, "", ""}, {`{a:1}`, "", ""}, {`{'a':1}`, "", ""},

@@ -32,7 +32,7 @@ func (e *Error) wantsToWait() {
 		return
 	}
 	e.final = true
-	e.Message += "; the server asks to wait " + e.retryAfter.Round(time.Second).String()
+	e.Message += "; the server asks clients to wait " + e.retryAfter.Round(time.Second).String()
 	e.Hint = "clawsh does not wait that long: try again later, or fall back to another provider with kind = \"reliable\""
 }
 

@@ -111,7 +111,7 @@ func (c *server) Chat(ctx context.Context, req *record.Request, onDelta func(str
 			return nil, tried(err, try+1)
 		}
 		if name := c.concede(e, body); name != "" {
-			c.log.Warn("the provider does not accept a field; it is left out from now on", "event", "provider_without", "provider", c.name, "field", name)
+			c.log.Warn("the provider does not accept a field; leaving it out from now on", "event", "provider_without", "provider", c.name, "field", name)
 			continue
 		}
 		once := e.malformed && !malformed && !e.streamed

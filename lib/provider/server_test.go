@@ -150,7 +150,7 @@ func TestConnectionsThatFail(t *testing.T) {
 	}{
 		{"closed at once", "", dialect.CodeNetwork, 3},
 		{"no HTTP", "220 mail.example ESMTP\r\n", dialect.CodeNetwork, 3},
-		{"cut in the middle", head + "Content-Length: 1000\r\n\r\n{\"choices\":[", dialect.CodeNetwork, 3},
+		{"closed in the middle", head + "Content-Length: 1000\r\n\r\n{\"choices\":[", dialect.CodeNetwork, 3},
 		{"cut in a chunk", head + "Transfer-Encoding: chunked\r\n\r\n40\r\n{\"choices\":[", dialect.CodeNetwork, 3},
 		{"endless header", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHeaderBytes) + "\r\n\r\n", dialect.CodeNetwork, 3},
 		{"cut without a length", head + "\r\n{\"choices\":[", dialect.CodeBadResponse, 2},

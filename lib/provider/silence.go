@@ -24,9 +24,9 @@ type silence struct {
 func (s silence) Error() string {
 	switch {
 	case s.barren:
-		return fmt.Sprintf("the server kept the connection open, but sent nothing of the answer for %s", s.after)
+		return fmt.Sprintf("the server kept the connection open but sent no part of the answer for %s", s.after)
 	case s.begun:
-		return fmt.Sprintf("nothing came for %s in the middle of the answer", s.after)
+		return fmt.Sprintf("the server sent nothing for %s in the middle of the answer", s.after)
 	}
 	return fmt.Sprintf("no answer within %s", s.after)
 }

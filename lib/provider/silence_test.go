@@ -59,7 +59,7 @@ func letters(s string) []string { return strings.Split(s, "") }
 // TestSignsOfLife tries servers that are slow, stuck or hostile, in a time of its own, with the times that people have by default:
 // 120 s of silence, and 40 minutes of nothing but signs of life.
 func TestSignsOfLife(t *testing.T) {
-	const silent = "sent nothing of the answer for 40m0s"
+	const silent = "sent no part of the answer for 40m0s"
 	text := delta(`"content":"begun"`)
 	for name, c := range map[string]struct {
 		pause  time.Duration
@@ -76,12 +76,12 @@ func TestSignsOfLife(t *testing.T) {
 		"empty events for ever":          {time.Minute, []string{"data:\n\n"}, true, silent, 41 * time.Minute},
 		"names of events for ever":       {time.Minute, []string{"event: ping\n\n"}, true, silent, 41 * time.Minute},
 		"text, then comments for ever":   {time.Minute, []string{text, ": ping\n\n"}, true, silent, 42 * time.Minute},
-		"a line without end":             {time.Second, []string{":", "."}, true, "nothing came for 2m0s", 3 * time.Minute},
-		"data without end":               {time.Second, []string{"data: ", "x"}, true, "nothing came for 2m0s", 3 * time.Minute},
-		"text, then a line without end":  {time.Second, []string{text, ":", "."}, true, "nothing came for 2m0s", 3 * time.Minute},
+		"a line without end":             {time.Second, []string{":", "."}, true, "sent nothing for 2m0s", 3 * time.Minute},
+		"data without end":               {time.Second, []string{"data: ", "x"}, true, "sent nothing for 2m0s", 3 * time.Minute},
+		"text, then a line without end":  {time.Second, []string{text, ":", "."}, true, "sent nothing for 2m0s", 3 * time.Minute},
 		"nothing":                        {3 * time.Minute, []string{text}, false, "no answer within 2m0s", 2 * time.Minute},
-		"JSON, then blanks for ever":     {time.Second, []string{fine, "\n"}, true, "nothing came for 2m0s", 3 * time.Minute},
-		"JSON that stops":                {time.Minute, []string{fine[:20], " "}, true, "nothing came for 2m0s", 4 * time.Minute},
+		"JSON, then blanks for ever":     {time.Second, []string{fine, "\n"}, true, "sent nothing for 2m0s", 3 * time.Minute},
+		"JSON that stops":                {time.Minute, []string{fine[:20], " "}, true, "sent nothing for 2m0s", 4 * time.Minute},
 		"half an hour of comments first": {time.Minute, append(times(30, ": ping\n\n"), text+stops), false, "", 32 * time.Minute},
 		"an hour of pieces":              {time.Minute, append(times(60, delta(`"content":""`)), text+stops), false, "", 62 * time.Minute},
 		"half an hour between pieces":    {time.Minute, append(append(append(times(30, ":\n"), text), times(30, "\n")...), stops), false, "", 64 * time.Minute},
@@ -134,9 +134,9 @@ func TestSignsOfLifeOverTheNetwork(t *testing.T) {
 		idle, barren time.Duration
 		want         string
 	}{
-		": ping\n\n": {time.Minute, 100 * time.Millisecond, "sent nothing of the answer for 100ms"},
-		"\n":         {time.Minute, 100 * time.Millisecond, "sent nothing of the answer for 100ms"},
-		".":          {100 * time.Millisecond, time.Minute, "nothing came for 100ms"},
+		": ping\n\n": {time.Minute, 100 * time.Millisecond, "sent no part of the answer for 100ms"},
+		"\n":         {time.Minute, 100 * time.Millisecond, "sent no part of the answer for 100ms"},
+		".":          {100 * time.Millisecond, time.Minute, "sent nothing for 100ms"},
 	} {
 		p := at(t, nil, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")

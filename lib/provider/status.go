@@ -42,8 +42,8 @@ func (a *attempt) unfit(err error) *Error {
 func (a *attempt) status(res *http.Response) *Error {
 	s := res.StatusCode
 	if s >= 300 && s < 400 {
-		e := a.fail(dialect.CodeBadRequest, fmt.Sprintf("HTTP %d: a redirect, which is not followed: the key would go with it", s))
-		e.Status, e.Hint = s, "set base_url to where it points"
+		e := a.fail(dialect.CodeBadRequest, fmt.Sprintf("HTTP %d: a redirect, which clawsh does not follow, because it would send the key there", s))
+		e.Status, e.Hint = s, "set base_url to the target of the redirect"
 		return e
 	}
 	said := a.said(s, res.Body)
@@ -99,7 +99,7 @@ func (a *attempt) report(said dialect.Complaint) *Error {
 // webPage is the error for an answer that is a web page.
 func (a *attempt) webPage(res *http.Response, in io.Reader) *Error {
 	said := a.said(res.StatusCode, in)
-	e := a.fail(dialect.CodeBadResponse, "base_url leads to a web page, not to an API")
+	e := a.fail(dialect.CodeBadResponse, "base_url points to a web page, not to an API")
 	if said.Text != "" {
 		e.Message += fmt.Sprintf(" (%s)", said.Text)
 	}

@@ -88,7 +88,7 @@ func onlyLoopback(_, address string, _ syscall.RawConn) error {
 	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Unmap().IsLoopback() {
 		return nil
 	}
-	return errors.New("the name stands for this machine, but its address is another one")
+	return errors.New("the host name does not resolve to a loopback address")
 }
 
 func loopback(host string) bool {
@@ -134,10 +134,10 @@ func (e *endpoint) secret(variable string) (string, *Error) {
 		return "", &Error{Provider: e.name, Code: dialect.CodeAuth, Message: "the environment variable " + variable + " is not set",
 			Hint: "set " + variable + " to the key before you start clawsh"}
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' || r == ' ' && variable == e.keyEnv }):
-		return "", &Error{Provider: e.name, Code: dialect.CodeAuth, Message: "the value of " + variable + " cannot be a key: it holds characters that no header may",
+		return "", &Error{Provider: e.name, Code: dialect.CodeAuth, Message: "the value of " + variable + " cannot be a key: it contains characters that are not allowed in a header",
 			Hint: "is there a line break or a typographic quote in " + variable + "?"}
 	case value != "" && e.base.Scheme == "http" && !e.local:
-		return "", &Error{Provider: e.name, Code: dialect.CodeConfig, Message: "base_url is plain http and not on this machine: the key would cross the network readable",
+		return "", &Error{Provider: e.name, Code: dialect.CodeConfig, Message: "base_url is plain http to another machine: the API key would be sent unencrypted",
 			Hint: "use https, or remove " + strings.Join(slices.Compact([]string{"api_key_env", "headers_env"}), " and ")}
 	}
 	return value, nil

@@ -16,7 +16,7 @@ import (
 // Reasons for which a log is not set aside; test with errors.Is.
 var (
 	ErrSound      = errors.New("the log is sound")
-	ErrAcceptable = errors.New("chain and macs of the log are good")
+	ErrAcceptable = errors.New("chain and MACs of the log are good")
 )
 
 // asideTool is the tool in the first receipt of a log that took the place of one that was set aside.
@@ -257,7 +257,7 @@ func (x replacement) commit(l *Log, committed bool) error {
 			return err
 		}
 		if mine, err := openHead(h, l.keys.Public); err != nil || mine != l.now {
-			return errors.New("set the log aside: another process does so at the same time")
+			return errors.New("set the log aside: another process is setting it aside")
 		}
 		if err := l.keys.save(x.keys); err != nil {
 			return err

@@ -115,7 +115,7 @@ func (m mark) whole(log string) error {
 		}
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != m.SHA256 {
-		return fmt.Errorf("%w: the copy %s is not what was set aside: nothing more is removed", ErrTampered, copied)
+		return fmt.Errorf("%w: the copy %s differs from what was set aside; nothing more is removed", ErrTampered, copied)
 	}
 	return nil
 }

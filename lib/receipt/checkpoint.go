@@ -210,7 +210,7 @@ const maxProofBytes = 64 << 10
 
 func parseProof(raw []byte) (*Proof, error) {
 	if len(raw) > maxProofBytes {
-		return nil, fmt.Errorf("it is longer than %d bytes", maxProofBytes)
+		return nil, fmt.Errorf("longer than %d bytes", maxProofBytes)
 	}
 	top, checkpoint, ok := bytes.Cut(raw, []byte("\n\n"))
 	lines := strings.Split(string(top), "\n")
@@ -223,13 +223,13 @@ func parseProof(raw []byte) (*Proof, error) {
 	line, err := b.DecodeString(extra)
 	n, indexErr := strconv.ParseInt(index, 10, 32)
 	if !hasExtra || !hasIndex || err != nil || indexErr != nil || n < 0 || strconv.FormatInt(n, 10) != index {
-		return nil, errors.New("its receipt or index makes no sense")
+		return nil, errors.New("invalid receipt or index")
 	}
 	p := &Proof{Line: line, Number: int(n) + 1, Checkpoint: checkpoint}
 	for _, l := range lines[3:] {
 		h, err := b.DecodeString(l)
 		if err != nil || len(h) != tlog.HashSize {
-			return nil, errors.New("a hash in it makes no sense")
+			return nil, errors.New("invalid hash")
 		}
 		p.hashes = append(p.hashes, tlog.Hash(h))
 	}

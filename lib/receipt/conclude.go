@@ -79,7 +79,7 @@ func (v *verifier) concludeMacs() {
 	case Broken:
 		v.problems[rank(LevelMac)] = problem{number: v.macBad, reason: v.macReason}
 	case NotChecked, None:
-		v.problems[rank(LevelMac)] = problem{reason: "there is no key to check macs with", want: true}
+		v.problems[rank(LevelMac)] = problem{reason: "there is no key to check MACs with", want: true}
 	}
 }
 
@@ -100,7 +100,7 @@ func (v *verifier) concludeHead() {
 	number, reason := 0, ""
 	switch {
 	case v.headBad != "":
-		reason = "the head is not good: " + v.headBad
+		reason = "the head is invalid: " + v.headBad
 	case v.head.count > r.Count:
 		number, reason = r.Count+1, fmt.Sprintf("it is missing: the head counts %s", spelling.Count(v.head.count, "receipt"))
 	case v.headHash != v.head.hash:
@@ -108,7 +108,7 @@ func (v *verifier) concludeHead() {
 	case v.head.size != noSize && v.head.size != v.headSize:
 		reason = fmt.Sprintf("the head counts %s for the first %s, and there are %d", spelling.Count(v.head.size, "byte"), spelling.Count(v.head.count, "receipt"), v.headSize)
 	case v.head.count < r.Count && v.trust.Keys == nil:
-		number, reason = v.head.count+1, "the head does not count it, and there is no key to check its mac with"
+		number, reason = v.head.count+1, "the head does not cover it, and there is no key to check its MAC with"
 	case v.head.count < r.Count:
 		r.Head = Behind
 	default:
@@ -121,7 +121,7 @@ func (v *verifier) concludeCheckpoint() {
 	r := &v.report
 	if v.kept == nil {
 		r.Checkpoint = None
-		v.problems[rank(LevelCheckpoint)] = problem{reason: "no checkpoint was given: --against FILE"}
+		v.problems[rank(LevelCheckpoint)] = problem{reason: "no checkpoint was given (--against FILE)"}
 		return
 	}
 	last := v.kept[len(v.kept)-1]
@@ -142,7 +142,7 @@ func (v *verifier) concludeCheckpoint() {
 // older says how many receipts bear no mac, and are as they were when the key was made: what was done before that, no mac shows.
 func (v *verifier) older() string {
 	if n := v.trust.Keys.Adopted; n > 0 {
-		return fmt.Sprintf(" from receipt %d on, those before it are older than the key", n+1)
+		return fmt.Sprintf(" from receipt %d on; earlier receipts are older than the key", n+1)
 	}
 	return ""
 }
@@ -165,32 +165,32 @@ func (v *verifier) evidence(broken bool) string {
 	r := v.report
 	if broken {
 		if r.Count <= 1 {
-			return "nothing is established"
+			return "nothing is proven"
 		}
-		return fmt.Sprintf("receipts 1 to %d are intact; nothing is established from receipt %d on", r.Count-1, r.Count)
+		return fmt.Sprintf("receipts 1 to %d are intact; nothing is proven about receipt %d and later ones", r.Count-1, r.Count)
 	}
 	parts := []string{"chain intact"}
 	switch r.Macs {
 	case Valid:
-		parts = append(parts, "macs valid"+v.older())
+		parts = append(parts, "MACs valid"+v.older())
 	case Broken:
-		parts = append(parts, fmt.Sprintf("mac wrong at receipt %d: from there on somebody without the key may have written", v.macBad))
+		parts = append(parts, fmt.Sprintf("wrong MAC at receipt %d: later receipts may be written by someone without the key", v.macBad))
 	case NotChecked:
-		parts = append(parts, "macs not checked, for want of the key")
+		parts = append(parts, "MACs not checked (no key)")
 	case None:
-		parts = append(parts, "no macs: somebody may have rewritten it as a whole")
+		parts = append(parts, "no MACs: someone may have rewritten the whole log")
 	}
 	switch r.Head {
 	case Agrees:
 		parts = append(parts, "head agrees")
 	case Behind:
-		parts = append(parts, fmt.Sprintf("head agrees and is %d behind, as a crash leaves it", r.Count-r.HeadCount))
+		parts = append(parts, fmt.Sprintf("head is valid but %s behind (normal after a crash)", spelling.Count(r.Count-r.HeadCount, "receipt")))
 	case Disagrees:
 		parts = append(parts, "head disagrees")
 	case NotChecked:
-		parts = append(parts, "head not checked, for want of the key")
+		parts = append(parts, "head not checked (no key)")
 	default:
-		parts = append(parts, "no head: the end of the log is not established")
+		parts = append(parts, "no head: receipts at the end may be missing")
 	}
 	switch r.Checkpoint {
 	case Extended:
@@ -200,10 +200,10 @@ func (v *verifier) evidence(broken bool) string {
 	}
 	parts = append(parts, r.attestations()...)
 	if r.After {
-		parts = append(parts, "it took the place of a damaged log that was set aside")
+		parts = append(parts, "replaces a damaged log that was set aside")
 	}
 	if r.TornTail {
-		parts = append(parts, "the last line is unfinished, as a process leaves it that dies while it writes")
+		parts = append(parts, "the last line is incomplete (normal after a crash)")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -82,7 +82,7 @@ func openConsistency(raw []byte, keys []PublicKey) (*Consistency, error) {
 func (c *Consistency) check() error {
 	if c.Old.N == c.New.N { // of a tree and itself, tlog checks no roots
 		if c.Old.Hash != c.New.Hash || len(c.hashes) > 0 {
-			return errors.New("two checkpoints of as many receipts have different roots")
+			return errors.New("two checkpoints with the same number of receipts have different roots")
 		}
 		return nil
 	}
@@ -121,7 +121,7 @@ func CheckConsistency(raw []byte, keys []PublicKey) (*Consistency, error) {
 	for _, l := range lines[1:] {
 		h, err := base64.StdEncoding.Strict().DecodeString(l)
 		if err != nil || len(h) != tlog.HashSize {
-			return nil, errors.New("read the proof: a hash in it makes no sense")
+			return nil, errors.New("read the proof: invalid hash")
 		}
 		c.hashes = append(c.hashes, tlog.Hash(h))
 	}

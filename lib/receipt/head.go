@@ -68,11 +68,11 @@ func parseHead(text, origin string) (h head, err error) {
 	}
 	count, ok := natural(f[1])
 	if h = (head{int(count), f[2], noSize}); !ok || !isHash([]byte(h.hash)) {
-		return h, errors.New("its count or hash makes no sense")
+		return h, errors.New("invalid count or hash")
 	}
 	if len(f) == 4 {
 		if h.size, ok = natural(f[3]); !ok {
-			return h, errors.New("its size makes no sense")
+			return h, errors.New("invalid size")
 		}
 	}
 	return h, nil
@@ -92,7 +92,7 @@ func openHead(raw []byte, keys []PublicKey) (head, error) {
 	}
 	n, err := note.Open(raw, known)
 	if err != nil {
-		return head{}, errors.New("it is not signed by the key of this log that is in use")
+		return head{}, errors.New("it is not signed with the current key of this log")
 	}
 	return parseHead(n.Text, n.Sigs[0].Name)
 }

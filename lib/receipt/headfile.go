@@ -61,7 +61,7 @@ func (h *headFile) open(log string) error {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("no regular file")
+		err = errors.New("not a regular file")
 	}
 	if err != nil {
 		return errors.Join(err, f.Close())

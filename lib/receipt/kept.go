@@ -67,13 +67,13 @@ func whyUnsigned(err error) error {
 	var other *note.UnverifiedNoteError
 	if errors.As(err, &other) && len(other.Note.UnverifiedSigs) > 0 {
 		s := other.Note.UnverifiedSigs[0]
-		return fmt.Errorf("it is not signed by a key of this log, but by %.100q, key %08x: one from before or after keys were replaced, or of another log", s.Name, s.Hash)
+		return fmt.Errorf("it is signed by %.100q, key %08x, not by a key of this log; the keys may have been replaced, or the log is another one", s.Name, s.Hash)
 	}
 	var wrong *note.InvalidSignatureError
 	if errors.As(err, &wrong) {
-		return errors.New("its signature is wrong: it was changed")
+		return errors.New("its signature is invalid, so it was changed")
 	}
-	return errors.New("it is no checkpoint: want three lines, an empty one and a signature, as claw-receipt checkpoint writes them")
+	return errors.New("it is not a checkpoint: want three lines, an empty line and a signature, as claw-receipt checkpoint writes them")
 }
 
 // splitNotes takes signed notes apart that stand one behind the other: each ends with lines that begin with a dash.

@@ -119,7 +119,7 @@ func createKeys(dir, log string, past Past) error {
 	case rep.Chain != Intact:
 		return fmt.Errorf("%s: invalid chain at receipt %d: %s", log, rep.FirstBad, rep.Reason)
 	case rep.Macs != None || rep.Count > 0 && hasHead(log):
-		return fmt.Errorf("%s bears macs or has a head, so there was a key, and it is gone: restore %s, or move the log away", log, dir)
+		return fmt.Errorf("%s was sealed with a key that is now missing: restore %s, or move the log away", log, dir)
 	}
 	if err := past.check(log, rep.Count); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (p Past) check(log string, receipts int) error {
 	defer f.Close()
 	released, _, err := decisions(f, 0)
 	if err == nil && len(released) > 0 {
-		err = fmt.Errorf("%w: the gate has released %s by %s, and %s has no receipt and no key", ErrLost, spelling.Count(len(released), "call"), p.Audit, log)
+		err = fmt.Errorf("%w: the gate had allowed %s by %s, but %s has no receipt and no key", ErrLost, spelling.Count(len(released), "call"), p.Audit, log)
 	}
 	return err
 }
@@ -213,7 +213,7 @@ func savePublic(dir string, public []PublicKey) error {
 		pub.WriteString(strings.TrimSpace(p.Key+" "+p.RetiredAt) + "\n")
 	}
 	if pub.Len() > maxPublicBytes {
-		return fmt.Errorf("%d keys were replaced already: %s would be too long to be read", len(public)-1, path)
+		return fmt.Errorf("%d keys were already replaced: %s would become too long", len(public)-1, path)
 	}
 	return durable.Replace(path, []byte(pub.String()), 0o644)
 }
@@ -242,7 +242,7 @@ func LoadKeys(dir string) (*Keys, error) {
 		return nil, fmt.Errorf("key %s is damaged: %w", secretPath, err)
 	}
 	if k.Public, err = LoadPublic(publicPath); errors.Is(err, fs.ErrNotExist) { // that is not the same as no keys: none are to be made
-		return nil, fmt.Errorf("%s is gone, but %s is not: restore it, or there is nothing to check older signatures with", publicPath, secretPath)
+		return nil, fmt.Errorf("%s is missing, but %s exists: restore it, because older signatures cannot be checked without it", publicPath, secretPath)
 	} else if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func LoadKeys(dir string) (*Keys, error) {
 func (k *Keys) parse(text string) error {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) < 4 || lines[0] != keysLabel {
-		return errors.New("it does not begin as one does")
+		return errors.New("unknown format")
 	}
 	for i, l := range lines[1:] {
 		name, value, _ := strings.Cut(l, " ")

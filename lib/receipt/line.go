@@ -86,9 +86,9 @@ func explain(raw []byte, field int) error {
 		return err
 	}
 	if field < fMac {
-		return fmt.Errorf("it is not spelt as receipts are written, from %s on", fieldNames[field])
+		return fmt.Errorf("not in canonical form, starting at %s", fieldNames[field])
 	}
-	return errors.New("it is not spelt as receipts are written")
+	return errors.New("not in canonical form")
 }
 
 // check refuses a value that no receipt has. What the hashes are, it does not check.
@@ -102,15 +102,15 @@ func (l *line) check() error {
 	case !isID(l[fID]):
 		return errors.New(`id is not "receipt-" and a text without spaces`)
 	case !isTime(l[fTimestamp]):
-		return errors.New("timestamp is no time of RFC 3339 in UTC")
+		return errors.New("timestamp is not an RFC 3339 time in UTC")
 	case !isStatus(string(l[fStatus])):
-		return errors.New("status is none of allowed, denied and failed")
+		return errors.New("status is not allowed, denied or failed")
 	case !isRisk(string(l[fRisk])):
-		return errors.New("risk is none of low, medium and high")
+		return errors.New("risk is not low, medium or high")
 	case l[fAttestation] != nil && !isAttestation(l[fAttestation]):
-		return errors.New("attestation is no name of a key, and neither unattested nor recovered")
+		return errors.New("attestation is not the name of a key, unattested or recovered")
 	case !isHash(l[fArgs]) || !isHash(l[fResult]) || !isHash(l[fPrevious]) || !isHash(l[fHash]) || l[fMac] != nil && !isHash(l[fMac]):
-		return errors.New("a hash is no SHA-256 in lower-case hex")
+		return errors.New("a hash is not a SHA-256 in lower-case hex")
 	}
 	return nil
 }

@@ -68,9 +68,9 @@ var Genesis = strings.Repeat("0", 64)
 // Reasons for which there is no receipt; test with errors.Is.
 var (
 	ErrNotFound   = errors.New("no such receipt")
-	ErrExists     = errors.New("the call has a receipt already")
-	ErrCheckpoint = errors.New("the checkpoint is not good")
-	ErrTampered   = errors.New("the log is not what was written")
+	ErrExists     = errors.New("the call already has a receipt")
+	ErrCheckpoint = errors.New("the checkpoint does not match")
+	ErrTampered   = errors.New("the receipt log does not match its head (tampered with or restored)")
 	ErrLost       = errors.New("the receipts are gone")
 )
 
@@ -174,12 +174,12 @@ func (r Receipt) Check(number int, k *Keys) error {
 	case r.MAC == "" && number <= k.Adopted:
 		return nil
 	case r.MAC == "":
-		return errors.New("its mac is missing")
+		return errors.New("its MAC is missing")
 	}
 	if i := k.keyOf(number); i >= 0 && hmac.Equal([]byte(macBy(k.macs[i].key, r.ReceiptHash)), []byte(r.MAC)) {
 		return nil
 	}
-	return errors.New("its mac is not by the key of this log")
+	return errors.New("its MAC was not made with the key of this log")
 }
 
 // Compare tells whether the content of a result, its arguments and what became of them, is what the receipt was written for.

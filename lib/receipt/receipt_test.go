@@ -166,7 +166,7 @@ func TestTornTail(t *testing.T) {
 	whole := append(bytes.Join(lines, nil), '\n')
 	for cut := 2; cut <= len(lines[2]); cut++ {
 		rep := verify(t, whole[:len(whole)-cut], k)
-		if !rep.Valid || rep.Count != 2 || !rep.TornTail || !strings.Contains(rep.Evidence, "last line is unfinished") {
+		if !rep.Valid || rep.Count != 2 || !rep.TornTail || !strings.Contains(rep.Evidence, "last line is incomplete") {
 			t.Fatalf("torn after %d bytes: %+v", len(lines[2])+1-cut, rep)
 		}
 		// the head counts three: that is no crash

@@ -158,7 +158,7 @@ func (l *Log) sound(lacking int) error {
 	defer src.Close()
 	rep, err := Verify(src, Trust{Keys: l.keys})
 	if err == nil && !rep.Valid {
-		err = fmt.Errorf("%w, so it cannot be told which calls have no receipt: receipt %d: %s", ErrTampered, rep.FirstBad, rep.Reason)
+		err = fmt.Errorf("%w, so it is unknown which calls have no receipt: receipt %d: %s", ErrTampered, rep.FirstBad, rep.Reason)
 	}
 	return err
 }

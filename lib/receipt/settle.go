@@ -75,7 +75,7 @@ func (l *Log) mend(e *durable.End) error {
 		return nil
 	}
 	if !torn(tail) {
-		return fmt.Errorf("%w: its last line is no receipt, nor the beginning of one: run claw-receipt verify", ErrTampered)
+		return fmt.Errorf("%w: its last line is neither a receipt nor the beginning of one; run claw-receipt verify", ErrTampered)
 	}
 	aside := filepath.Join(sideDir(l.path), "torn-"+time.Now().UTC().Format("20060102T150405.000000000Z"))
 	if err := durable.Replace(aside, tail, 0o600); err != nil {
@@ -118,14 +118,14 @@ func (l *Log) tail(e *durable.End) ([]byte, int64, error) {
 // agree compares the end of the log with the head, and counts the receipts after it.
 func (l *Log) agree(e *durable.End, raw []byte) error {
 	if raw == nil {
-		return fmt.Errorf("%w: it has no head, so its end may be missing: run claw-receipt verify, and claw-receipt keys --accept if all is well", ErrTampered)
+		return fmt.Errorf("%w: it has no head, so receipts at the end may be missing; run claw-receipt verify, and if all is well claw-receipt keys --accept", ErrTampered)
 	}
 	h, err := openHead(raw, l.keys.Public)
 	if m, ok := readMark(l.path, l.keys); err != nil && ok && m.begun(l.path) {
 		return fmt.Errorf("%w: setting it aside was interrupted: run claw-receipt set-aside again", ErrTampered)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: the head is not good: %w", ErrTampered, err)
+		return fmt.Errorf("%w: the head is invalid: %w", ErrTampered, err)
 	}
 	if now, ok, err := l.follow(e, h); ok || err != nil {
 		l.now = now

@@ -70,7 +70,7 @@ func openPart(path string) (*os.File, error) {
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		f.Close()
-		return nil, fmt.Errorf("read the receipts: %s is no regular file", path)
+		return nil, fmt.Errorf("read the receipts: %s is not a regular file", path)
 	}
 	return f, nil
 }

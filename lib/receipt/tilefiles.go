@@ -62,7 +62,7 @@ func openDirectory(path string, look func(string) (os.FileInfo, error),
 	}
 	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
 		root.Close()
-		return nil, fmt.Errorf("%s is not what it was a moment ago: somebody is changing it", path)
+		return nil, fmt.Errorf("%s has just changed: somebody else is modifying it", path)
 	}
 	return root, nil
 }

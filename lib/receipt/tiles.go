@@ -19,7 +19,7 @@ const (
 
 // errTiles means that the tiles are missing, of other keys, or not those of this log. They are never believed then: who needs
 // them reads the log.
-var errTiles = errors.New("the tiles are not those of the log")
+var errTiles = errors.New("the tiles do not match the log")
 
 // tileDir holds what saves reading the log from its beginning: the hashes of its Merkle tree, where its pages lie, and a checkpoint
 // of both, which is written last. All of it may be removed at any time. What a crash leaves is a checkpoint that is older than

@@ -63,7 +63,7 @@ func parseCheckpoint(text, origin string) (t tlog.Tree, err error) {
 	}
 	root, rootErr := base64.StdEncoding.Strict().DecodeString(lines[2])
 	if t.N, err = strconv.ParseInt(lines[1], 10, 64); err != nil || t.N < 0 || strconv.FormatInt(t.N, 10) != lines[1] || rootErr != nil || len(root) != tlog.HashSize {
-		return t, errors.New("its size or root makes no sense")
+		return t, errors.New("invalid size or root")
 	}
 	copy(t.Hash[:], root)
 	return t, nil

@@ -229,11 +229,11 @@ func (v *verifier) attestation(l *line) {
 	switch string(l[fAttestation]) {
 	case "":
 		if r.Unmarked++; r.Unmarked < r.Count {
-			why = "it does not say who vouches for the result, as those before it do"
+			why = "it lacks the attestation that earlier receipts have"
 		}
 	case Unattested:
 		r.Unattested++
-		why = "nobody vouches for the result, since claw-exec did not seal it or it was changed on the way"
+		why = "claw-exec did not seal the result, or it was changed on the way"
 	case Recovered:
 		r.Recovered++
 	default:
@@ -254,16 +254,16 @@ func (v *verifier) mac(l *line) {
 	if l[fMac] == nil {
 		switch {
 		case n > k.Adopted:
-			v.macBad, v.macReason = n, "its mac is missing"
+			v.macBad, v.macReason = n, "its MAC is missing"
 		case n == k.Adopted && string(l[fHash]) != k.AdoptedHash:
-			v.macBad, v.macReason = n, "it is not the receipt that was the last when the key was made"
+			v.macBad, v.macReason = n, "it is not the receipt that was last when the key was created"
 		}
 		return
 	}
 	if i := k.keyOf(n); i >= 0 && v.sumsTo(v.macs[i], l[fHash], l[fMac]) {
 		return
 	}
-	v.macBad, v.macReason = n, "its mac is not by the key of this log"
+	v.macBad, v.macReason = n, "its MAC was not made with the key of this log"
 }
 
 // sumsTo tells whether a mac is that of a receipt's hash.

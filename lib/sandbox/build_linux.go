@@ -52,7 +52,7 @@ func build(o *order) error {
 		return fmt.Errorf("change the root: %w", err)
 	}
 	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("let go of the old root: %w", err)
+		return fmt.Errorf("detach the old root: %w", err)
 	}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", 0, &unix.MountAttr{Attr_set: attrRead}); err != nil {
 		return fmt.Errorf("make the root read-only: %w", err)
@@ -174,7 +174,7 @@ var (
 func placeProc(target string, pidMax int) error {
 	err := unix.Mount("proc", target, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	if errors.Is(err, unix.EPERM) {
-		return errors.New("the kernel does not let it mount a /proc of its own: parts of the host's are masked, as in a container; " +
+		return errors.New("the kernel does not allow it to mount its own /proc, because parts of the host's are masked, as in a container; " +
 			"give the container an unmasked /proc")
 	}
 	if err != nil {

@@ -108,7 +108,7 @@ func (l *launch) outcome(s status, exit Exit, waitErr error) (Exit, error) {
 		return exit, nil
 	}
 	if !s.ready {
-		return Exit{}, setupError{fmt.Errorf("it ended before the program was started: %s", ended(l.cmd.ProcessState))}
+		return Exit{}, setupError{fmt.Errorf("it exited before the program was started: %s", ended(l.cmd.ProcessState))}
 	}
 	if l.stage == stageInit {
 		exit.Killed = "the sandbox ended early: " + ended(l.cmd.ProcessState)
@@ -126,7 +126,7 @@ func (l *launch) outcome(s status, exit Exit, waitErr error) (Exit, error) {
 
 func ended(state *os.ProcessState) string {
 	if state == nil {
-		return "it is gone"
+		return "it has exited"
 	}
 	return state.String()
 }
@@ -160,7 +160,7 @@ func (l *launch) start() (told *os.File, err error) {
 		l.cmd.Wait()
 		why := readStatus(statusR)
 		statusR.Close()
-		return nil, setupError{fmt.Errorf("it ended before it was told what to do: %s", strings.TrimSpace(why.text))}
+		return nil, setupError{fmt.Errorf("it exited before it received its task: %s", strings.TrimSpace(why.text))}
 	}
 	return statusR, nil
 }
@@ -169,9 +169,9 @@ func (l *launch) start() (told *os.File, err error) {
 func explain(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EUSERS):
-		return fmt.Errorf("user namespaces are switched off here (user.max_user_namespaces): %w", err)
+		return fmt.Errorf("user namespaces are disabled here (user.max_user_namespaces): %w", err)
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		return fmt.Errorf("this host does not let us make user namespaces, or we are in a sandbox already: %w", err)
+		return fmt.Errorf("this host does not allow user namespaces, or clawsh itself runs in a sandbox: %w", err)
 	}
 	return err
 }
@@ -206,7 +206,7 @@ func watch(ctx context.Context, pid int, memoryBytes int64, stop func(why string
 				return
 			case <-tick.C:
 				if used := treeMemory(pid); used > memoryBytes {
-					stop(fmt.Sprintf("it takes %d MiB of memory, more than the %d MiB that it may", used>>20, memoryBytes>>20))
+					stop(fmt.Sprintf("it used %d MiB of memory, more than the allowed %d MiB", used>>20, memoryBytes>>20))
 					return
 				}
 			}

@@ -84,7 +84,7 @@ func (l Limits) Check() error {
 	}{{"memory_bytes", l.MemoryBytes}, {"processes", int64(l.Processes)}, {"open_files", int64(l.OpenFiles)}, {"cpus", int64(l.CPUs)},
 		{"cpu_s", int64(l.CPUS)}, {"file_bytes", l.FileBytes}, {"tmp_bytes", l.TmpBytes}} {
 		if v.value <= 0 {
-			return fmt.Errorf("the limit %s is not set: a program without it is not started", v.name)
+			return fmt.Errorf("the limit %s is not set; no program starts without it", v.name)
 		}
 	}
 	return nil
@@ -116,18 +116,18 @@ type Place struct {
 // Check refuses a workspace that would give away what a sandbox is for.
 func (p Place) Check() error {
 	if !filepath.IsAbs(p.Workspace) || filepath.Clean(p.Workspace) != p.Workspace {
-		return fmt.Errorf("the workspace %q is no absolute path", p.Workspace)
+		return fmt.Errorf("the workspace %q is not an absolute path", p.Workspace)
 	}
 	if p.Workspace == "/" {
 		return errors.New("the workspace is the whole file system")
 	}
 	for _, r := range p.Refuse {
 		if r != "" && place.Within(p.Workspace, r) {
-			return fmt.Errorf("the workspace %s is, or contains, %s", p.Workspace, r)
+			return fmt.Errorf("the workspace %s is or contains %s", p.Workspace, r)
 		}
 		for _, read := range slices.Concat(p.Read, p.Roots) {
 			if r != "" && place.Within(read, r) {
-				return fmt.Errorf("%s is to be read by programs, and is, or contains, %s", read, r)
+				return fmt.Errorf("%s, which programs may read, is or contains %s", read, r)
 			}
 		}
 	}
@@ -199,11 +199,11 @@ func (u *Unavailable) Hint() string {
 	why := strings.Join(u.Reasons, " ")
 	switch {
 	case strings.Contains(why, "tasks") && strings.Contains(why, "does not bound"):
-		return "run clawsh as an ordinary user: this kernel does not bound the number of root's processes"
+		return "run clawsh as an ordinary user: this kernel does not limit the number of processes of root"
 	case u.Mode == "auto" && (strings.Contains(why, "operation not permitted") || strings.Contains(why, "no space left")):
 		return "allow user namespaces on this host, or name a weaker engine in the configuration: security.sandbox = \"landlock\" (see docs/SECURITY.md)"
 	}
-	return "see which sandboxes work on this machine: clawsh policy"
+	return "to see which sandboxes work on this machine, run: clawsh policy"
 }
 
 // setupError means that an engine could not set up what it promises; the program was not started.
@@ -213,7 +213,7 @@ func (e setupError) Error() string { return e.err.Error() }
 func (e setupError) Unwrap() error { return e.err }
 
 // ErrAlone means that a program cannot be kept from starting others.
-var ErrAlone = errors.New("it cannot keep a program from starting others")
+var ErrAlone = errors.New("it cannot prevent a program from starting others")
 
 // killGrace is how long the sandbox's end is awaited after it was told.
 const killGrace = 2 * time.Second

@@ -49,7 +49,7 @@ func seatbeltProfile(v []mount) (string, error) {
 func seatbeltString(path string) (string, error) {
 	for _, r := range path {
 		if r < ' ' || r == '"' || r == '\\' || r == 0x7f {
-			return "", fmt.Errorf("%q: no such path can be named in a sandbox profile", path)
+			return "", fmt.Errorf("%q: a sandbox profile cannot contain such a path", path)
 		}
 	}
 	return `"` + path + `"`, nil

@@ -37,7 +37,7 @@ type mount struct {
 }
 
 // errReplaced means that a directory is not the one that a name stood for.
-var errReplaced = errors.New("it was replaced by another directory")
+var errReplaced = errors.New("another directory has replaced it")
 
 func sameDirectory(path, id string) error {
 	if id == "" {
@@ -173,7 +173,7 @@ func workspace(p Place) ([]mount, error) {
 				return nil, fmt.Errorf("a staged workspace: %w", err)
 			}
 			if !info.IsDir() {
-				return nil, fmt.Errorf("a staged workspace: %s is no directory", path)
+				return nil, fmt.Errorf("a staged workspace: %s is not a directory", path)
 			}
 			if s.write && !p.ReadOnly {
 				m = append(m, mount{Kind: mountWrite, Source: path, Target: path})

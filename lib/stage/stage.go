@@ -130,7 +130,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 }
 
 // errBadLines is how a run ends in which lines were reported by error records.
-var errBadLines = errors.New("input could not be handled")
+var errBadLines = errors.New("some input was rejected")
 
 func count(n int, noun string) string {
 	if n == 1 {

@@ -47,7 +47,7 @@ type Editor struct {
 }
 
 // ErrPasted is returned with a line that was pasted and is followed by more of the same paste.
-var ErrPasted = errors.New("there is more of what was pasted")
+var ErrPasted = errors.New("there is more pasted text")
 
 // ReadLine reads one line. io.EOF is Ctrl-D on an empty line, or the end of input. Ctrl-C throws the line away.
 func (e *Editor) ReadLine(prompt string) (string, error) {

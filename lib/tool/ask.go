@@ -24,7 +24,7 @@ func askUser(ctx context.Context, a card.AskArgs, env *Env) Result {
 	}
 	answer, err := terminal.AskLine(ctx, "\nThe agent asks: "+terminal.Escape(a.Question)+"\n> ", maxAnswerBytes)
 	if errors.Is(err, terminal.ErrNoTerminal) {
-		return failf("ask the user: there is no terminal, so nobody can answer: go on without, or say what you need to know")
+		return failf("ask the user: there is no terminal, so nobody can answer: continue without an answer, or say what you need to know")
 	}
 	if err != nil {
 		return failf("ask the user: %v", err)

@@ -16,7 +16,7 @@ func canonicalHost(host string) (string, error) {
 	labels := strings.Split(host, ".")
 	for _, label := range labels {
 		if !validLabel(label) {
-			return "", fmt.Errorf("%q is no host name (names with other letters are written as xn--…, IP addresses are not allowed)", host)
+			return "", fmt.Errorf("%q is not a host name (write international names as xn--…; IP addresses are not allowed)", host)
 		}
 	}
 	// A last label that is a number is what makes inet_aton and browsers read an address: 127.1, 0x7f000001, 2130706433.

@@ -121,7 +121,7 @@ func (e *environment) child(h interp.HandlerContext) ([]string, error) {
 	return out, err
 }
 
-var errSteers = errors.New("a command may not set this variable, which decides what programs load or run")
+var errSteers = errors.New("a command must not set this variable, which determines what programs load or run")
 
 // steers tells whether a variable decides what code programs load, run or ask for.
 func steers(name string) bool {

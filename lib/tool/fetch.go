@@ -96,7 +96,7 @@ func (s fetchSpec) checkRedirect(req *http.Request, via []*http.Request) error {
 		err = s.check(u)
 	}
 	if err == nil && via[len(via)-1].URL.Scheme == "https" && u.Scheme != "https" {
-		err = errors.New("it leads from https to http")
+		err = errors.New("it goes from https to http")
 	}
 	if err != nil {
 		return refusedError{fmt.Errorf("redirect to %q: %w", req.URL.String(), err)}
@@ -145,17 +145,17 @@ func parseURL(raw string) (*url.URL, error) {
 		return nil, errors.New("the URL is longer than 8192 bytes")
 	}
 	if i := strings.IndexFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }); i >= 0 {
-		return nil, fmt.Errorf("the URL holds the character %q", raw[i])
+		return nil, fmt.Errorf("the URL contains the character %q", raw[i])
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("no valid URL: %w", reason(err))
+		return nil, fmt.Errorf("invalid URL: %w", reason(err))
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("want a URL that begins with http:// or https://")
 	}
 	if u.User != nil {
-		return nil, errors.New("the URL holds a user name or password")
+		return nil, errors.New("the URL contains a user name or password")
 	}
 	if u.Host == "" || u.Opaque != "" {
 		return nil, errors.New("the URL has no host")

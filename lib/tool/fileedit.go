@@ -39,9 +39,9 @@ func editFile(ctx context.Context, a card.EditArgs, env *Env) Result {
 }
 
 // errChanged: between reading the file and replacing it, another program has written to it.
-var errChanged = errors.New("it changed while it was edited, and nothing was written: read it again")
+var errChanged = errors.New("it changed during the edit, and nothing was written: read it again")
 
-var errNoFile = errors.New("there is no such file: file_write creates one")
+var errNoFile = errors.New("there is no such file; file_write creates one")
 
 // edit changes a file and returns what to say about it.
 func (w *workspace) edit(ctx context.Context, rel string, edits []edit.Edit, most int) (string, error) {

@@ -102,7 +102,7 @@ func TestFileEditSeesAnotherWriter(t *testing.T) {
 			return nil
 		}
 		r := call(t, env, "file_edit", editCall("f", "mine", "ours"))
-		if r.Success || !strings.Contains(r.Error, "changed while it was edited") {
+		if r.Success || !strings.Contains(r.Error, "changed during the edit") {
 			t.Errorf("%s: %+v", name, r)
 		}
 		if b, _ := os.ReadFile(path); strings.Contains(string(b), "ours") {

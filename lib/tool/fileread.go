@@ -127,7 +127,7 @@ func readPart(r io.Reader, from, size int64) (string, error) {
 	if end < size {
 		cut := partialEnd(string(b[max(0, len(b)-4):]))
 		if cut == len(b) && cut > 0 {
-			return "", errors.New("the limit is too small to hold the character there: want 4 or more")
+			return "", errors.New("the limit is smaller than the character there: want 4 or more")
 		}
 		b, end = b[:len(b)-cut], end-int64(cut)
 	}

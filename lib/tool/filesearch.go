@@ -77,7 +77,7 @@ func compilePattern(expr string) (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("%w (RE2 syntax: no lookaround, no back references; escape ( [ { . * + ? with \\)", err)
 	}
 	if n := steps(tree); n > maxPatternSteps {
-		return nil, fmt.Errorf("its repetitions make it too large: {m,n} counts what is repeated n times, %d in all, and the limit is %d", n, maxPatternSteps)
+		return nil, fmt.Errorf("its repetitions make it too large: {m,n} counts n times, which makes %d, and the limit is %d", n, maxPatternSteps)
 	}
 	return regexp.Compile(expr)
 }

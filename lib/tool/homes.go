@@ -43,7 +43,7 @@ func MakeHomes() (*Homes, error) {
 			return nil, err
 		}
 	}
-	return nil, errors.New("make a directory for private homes: it is removed again and again")
+	return nil, errors.New("make a directory for private homes: it keeps being removed")
 }
 
 // ShareHomes takes part in the use of a directory that another process of ours has made.

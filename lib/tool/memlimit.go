@@ -30,11 +30,11 @@ func watchLimits(stop func(error)) func() {
 			case <-tick.C:
 			}
 			if now := memory(); now > start+maxGrowth {
-				stop(fmt.Errorf("stopped: the command itself takes more than %d MiB of memory", maxGrowth>>20))
+				stop(fmt.Errorf("stopped: the command itself used more than %d MiB of memory", maxGrowth>>20))
 				return
 			}
 			if timeLeft() < lastTime {
-				stop(errors.New("stopped: the command itself takes more processor time than it may (sandbox.cpu_s)"))
+				stop(errors.New("stopped: the command itself used more CPU time than sandbox.cpu_s allows"))
 				return
 			}
 		}

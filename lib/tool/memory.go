@@ -95,7 +95,7 @@ func askMemory(ctx context.Context, a card.MemoryArgs, most int, env *Env) ([]me
 	case err == nil && reply.Failed != nil:
 		return nil, fmt.Errorf("claw-mem: %w", reply.Failed)
 	case code != 0:
-		return nil, fmt.Errorf("claw-mem ended with exit status %d", code)
+		return nil, fmt.Errorf("claw-mem exited with status %d", code)
 	case err != nil:
 		return nil, fmt.Errorf("read the answer of claw-mem: %w", err)
 	}

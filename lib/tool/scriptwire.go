@@ -45,7 +45,7 @@ func sendMessage(w io.Writer, v any) error {
 		return err
 	}
 	if len(b) > maxScriptMessage {
-		return fmt.Errorf("%d bytes are too many for one message", len(b))
+		return fmt.Errorf("a message of %d bytes is too long", len(b))
 	}
 	_, err = w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...))
 	return err
@@ -85,7 +85,7 @@ func (l *Launched) Serve(ctx context.Context, launch Launch, to io.Writer, from 
 		}
 		var q question
 		if err := receiveMessage(in, &q); err != nil {
-			l.Words = "it said what is not understood: " + err.Error()
+			l.Words = "it sent something unknown: " + err.Error()
 			return
 		}
 		if q.Report != nil {
@@ -126,17 +126,17 @@ func (l Launched) ending() string {
 	case l.Killed != "":
 		return l.Killed
 	case strings.Contains(words, "out of memory") || strings.Contains(words, "cannot allocate memory"):
-		return "the command itself takes more memory than it may"
+		return "the command itself used more memory than allowed"
 	case strings.Contains(words, "stack exceeds"):
 		return "the command's parts nest too deeply"
 	case strings.Contains(words, "failed to create new OS thread"):
-		return "no process or thread could be started for it: sandbox.processes are in use"
+		return "it could not start a process or thread: the limit sandbox.processes is reached"
 	}
 	if n := l.Code - 128; words == "" && n > 0 && n <= maxSignal {
 		return fmt.Sprintf("its interpreter was killed by signal %d (%v)", n, syscall.Signal(n))
 	}
 	line, _, _ := strings.Cut(words, "\n")
-	text := fmt.Sprintf("its interpreter ended with exit status %d and without a report %s", l.Code, line)
+	text := fmt.Sprintf("its interpreter exited with status %d and without a report %s", l.Code, line)
 	return strings.TrimSpace(text)
 }
 
@@ -176,7 +176,7 @@ func (a *asker) read() {
 		err := receiveMessage(a.in, &r)
 		a.mu.Lock()
 		if err != nil {
-			a.gone = errors.New("nobody is there who could permit it")
+			a.gone = errors.New("nothing can permit it")
 			for _, ch := range a.waiting {
 				close(ch)
 			}
@@ -229,7 +229,7 @@ func (a *asker) guard(ctx context.Context, kind, dir string, argv []string) erro
 	}
 	switch {
 	case !ok:
-		return errors.New("nobody is there who could permit it")
+		return errors.New("nothing can permit it")
 	case r.Error != "":
 		return errors.New(r.Error)
 	}

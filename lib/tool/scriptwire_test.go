@@ -75,7 +75,7 @@ func TestInterpreterCannotUndoARefusal(t *testing.T) {
 		"no report":           {func(io.Reader, io.Writer) {}, "without a report", false, false},
 		"half a report":       {func(_ io.Reader, out io.Writer) { out.Write([]byte{0, 0, 1, 0, '{'}) }, "without a report", false, false},
 		"a question for none": {func(_ io.Reader, out io.Writer) { sendMessage(out, question{ID: 1, Kind: GuardExec}) }, "nothing was named", false, true},
-		"out of memory":       {func(_ io.Reader, out io.Writer) { io.WriteString(out, "fatal error: runtime: out of memory\n") }, "more memory than it may", false, false},
+		"out of memory":       {func(_ io.Reader, out io.Writer) { io.WriteString(out, "fatal error: runtime: out of memory\n") }, "more memory than allowed", false, false},
 		"a report in words":   {func(_ io.Reader, out io.Writer) { io.WriteString(out, `{"report":{"status":0}}`) }, "without a report", false, false},
 		"too long":            {func(_ io.Reader, out io.Writer) { out.Write(binary.BigEndian.AppendUint32(nil, 200<<20)) }, "without a report", false, false},
 	} {
@@ -178,7 +178,7 @@ func FuzzServe(f *testing.F) {
 
 // An interpreter that a signal ended may have been signalled by anybody: no limit is named as the reason.
 func TestSignalledInterpreterNamesNoLimit(t *testing.T) {
-	for code, want := range map[int]string{137: "signal 9 (killed)", 139: "signal 11", 143: "signal 15", 128: "exit status 128", 1: "exit status 1", 255: "exit status 255"} {
+	for code, want := range map[int]string{137: "signal 9 (killed)", 139: "signal 11", 143: "signal 15", 128: "exited with status 128", 1: "exited with status 1", 255: "exited with status 255"} {
 		if got := (Launched{Code: code}).ending(); !strings.Contains(got, want) || strings.Contains(got, "memory") || strings.Contains(got, "processor") {
 			t.Errorf("%d: %s", code, got)
 		}

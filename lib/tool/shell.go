@@ -17,7 +17,7 @@ import (
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // NoNetwork is why no command gets a network.
-const NoNetwork = "commands have no network: there is no proxy yet that could let one reach single hosts; to read a web page, call the http tool"
+const NoNetwork = "commands have no network; to read a web page, call the http tool"
 
 // runCommand runs a command in the workspace. It is parsed once, and run by the interpreter that belongs to the parser: what
 // was judged is what runs. Programs start in sessions of their own and see an environment that is made for them, with a
@@ -167,7 +167,7 @@ func (j *job) gitHint(output string) string {
 	}
 	for line := range strings.Lines(output) {
 		if strings.Contains(line, ".git") && strings.Contains(line, "Read-only file system") {
-			return "; programs may not change .git here: sandbox.git_write = true in the configuration lets them commit"
+			return "; programs must not change .git here; to let them commit, set sandbox.git_write = true in the configuration"
 		}
 	}
 	return ""

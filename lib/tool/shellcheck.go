@@ -44,7 +44,7 @@ func scanCommand(src string) error {
 		return errors.New("the command is empty")
 	}
 	if len(src) > maxCommandBytes {
-		return fmt.Errorf("the command has %d bytes, the limit is %d: write a file and run that", len(src), maxCommandBytes)
+		return fmt.Errorf("the command has %d bytes, the limit is %d: write it to a file and run that", len(src), maxCommandBytes)
 	}
 	if !utf8.ValidString(src) {
 		return errors.New("the command is not valid UTF-8")
@@ -73,7 +73,7 @@ func unsupported(n syntax.Node) string {
 		case n.Coprocess:
 			return "coproc"
 		case n.Background, n.Disown:
-			return "background jobs (&): all that a command starts ends with it"
+			return "background jobs (&): everything that a command starts ends with it"
 		}
 	case *syntax.CoprocClause:
 		return "coproc"
@@ -144,7 +144,7 @@ func (s *shell) checkBuiltin(argv []string) error {
 			}
 		}
 	case "source", ".":
-		return errors.New("not supported here: put its commands into the command itself")
+		return errors.New("not supported here: write its commands into the command itself")
 	case "printf":
 		if len(argv) > 1 && strings.HasPrefix(argv[1], "-v") {
 			return errors.New("not supported here: printf -v; write name=$(printf …)")

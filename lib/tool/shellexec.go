@@ -66,7 +66,7 @@ func (s *shell) start(ctx context.Context, h interp.HandlerContext, argv, env []
 	spec := process.TreeSpec{Argv: argv, Dir: h.Dir, Env: env, Stdin: h.Stdin, Ended: s.ended}
 	alone := s.alone(ctx, h.Dir, argv)
 	if alone && s.script.Bare {
-		return -1, NoSandboxError{errors.New("there is no sandbox that keeps git from starting other programs")}
+		return -1, NoSandboxError{errors.New("no sandbox keeps git from starting other programs")}
 	}
 	var out relays
 	defer func() { out.finish() }()

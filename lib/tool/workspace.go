@@ -16,13 +16,13 @@ import (
 var (
 	errOutside   = errors.New("is outside the workspace")
 	errForbidden = errors.New("is under a forbidden path")
-	errStaged    = errors.New("is neither in data/ nor in output/, and the rest of a staged workspace is read-only")
-	errReadRoot  = errors.New("is outside the workspace, where tools may only read (security.read_roots)")
+	errStaged    = errors.New("is neither in data/ nor in output/; the rest of a staged workspace is read-only")
+	errReadRoot  = errors.New("is outside the workspace, where tools can only read (security.read_roots)")
 	errGit       = errors.New("is inside .git, which tools may not write to")
 )
 
 // ErrReadOnly is what a Guard says of writing in a call that was permitted at low risk.
-var ErrReadOnly = errors.New("it would write, and was permitted to read only")
+var ErrReadOnly = errors.New("it would write, but was permitted only to read")
 
 // ErrMayStart is what a Guard says of a program that need not be kept from starting others.
 var ErrMayStart = errors.New("it may start other programs")
@@ -59,7 +59,7 @@ func openWorkspace(env *Env) (*workspace, error) {
 	}
 	if info, err := w.root.Stat("."); err != nil || !env.Config.SameWorkspace(info) {
 		w.close()
-		return nil, fmt.Errorf("open the workspace %q: it was replaced by another directory", dir)
+		return nil, fmt.Errorf("open the workspace %q: another directory has replaced it", dir)
 	}
 	return w, nil
 }

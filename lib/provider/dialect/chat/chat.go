@@ -32,7 +32,7 @@ func (b *answer) Whole(body []byte) (string, error) {
 	}
 	var m completion
 	if err := record.DecodeOpen(body, &m); err != nil {
-		return "", fmt.Errorf("the answer is not what /chat/completions answers: %w", err)
+		return "", fmt.Errorf("the answer is not a /chat/completions answer: %w", err)
 	}
 	if e := reported(m.Error, b.Keys); e != nil {
 		return "", e
@@ -59,7 +59,7 @@ func (b *answer) Event(name string, data []byte) (text string, err error) {
 		if e := b.listed(data); e != nil {
 			return "", e
 		}
-		return "", fmt.Errorf("a piece of the answer is not what /chat/completions streams: %w", err)
+		return "", fmt.Errorf("a chunk of the answer is not a /chat/completions chunk: %w", err)
 	}
 	if e := reported(m.Error, b.Keys); e != nil {
 		return "", e

@@ -1,0 +1,107 @@
+package test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// odd are phrases that puzzle a reader, each with what to write instead.
+var odd = []struct {
+	phrase  *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`\b(is|are|was) no (JSON|UTF-8|plain|program|number|object|directory|database|regular|checkpoint|public|` +
+		`absolute|host|record|message|call|receipts?|repository|wall|list|file|valid)\b`), "is not a"},
+	{regexp.MustCompile(`\bfor good([.,;:)]| what\b|$)`), "permanently"},
+	{regexp.MustCompile(`\bg(o|oes|one|oing) on with(out)?\b`), "continue"},
+	{regexp.MustCompile(`\bhow to go on\b`), "how to continue"},
+	{regexp.MustCompile(`\ball the same\b`), "nevertheless, anyway"},
+	{regexp.MustCompile(`\bone behind the other\b`), "concatenated, one after the other"},
+	{regexp.MustCompile(`\b(written|words|hits|fields|lines|piped?) behind\b`), "after"},
+	{regexp.MustCompile(`\bfor want of\b`), "without, because there is no"},
+	{regexp.MustCompile(`\b(bears?|bearing) (a|an|no|the|macs|it|what)\b`), "has"},
+	{regexp.MustCompile(`\bspelt\b`), "written, in the format of"},
+	{regexp.MustCompile(`\b[Hh](old|olds|eld) (it|them) against\b`), "check it against"},
+	{regexp.MustCompile(`\bputs? (it|them|a conversation|the latest conversation) away\b`), "archive"},
+	{regexp.MustCompile(`\b[Tt]aken? for interrupted\b`), "reported as interrupted"},
+	{regexp.MustCompile(`\bknown only when it runs\b`), "only known at run time"},
+	{regexp.MustCompile(`\bthat no rule is for\b`), "unknown, unsupported"},
+	{regexp.MustCompile(`\bexclude each other\b`), "cannot be combined"},
+	{regexp.MustCompile(`\b(key of macs|keys? of seals|directory of keys|limit of cost|log of receipts)\b`), "a compound: MAC key"},
+	{regexp.MustCompile(`\bWho (has|knows|holds|takes|kept)\b`), "anyone who has the"},
+	{regexp.MustCompile(`\bwhat starts nothing\b`), "programs that start nothing"},
+	{regexp.MustCompile(`\bharmless twice\b`), "safe to run again"},
+	{regexp.MustCompile(`\btold (on|to) standard error\b`), "printed to standard error"},
+	{regexp.MustCompile(`%T, which`), "no Go type names"},
+}
+
+// noneOf is what is right before any noun.
+var noneOf = regexp.MustCompile(`\b[Tt]here (is|are|was|were) no\b`)
+
+// TestPlainEnglish: what people read has none of the phrases that once made them read a sentence twice.
+func TestPlainEnglish(t *testing.T) {
+	texts := 0
+	check := func(where, text string) {
+		texts++
+		text = noneOf.ReplaceAllString(text, "")
+		for _, o := range odd {
+			if found := o.phrase.FindString(text); found != "" {
+				t.Errorf("%s: %q: write %q", where, found, o.instead)
+			}
+		}
+	}
+	for _, pattern := range []string{"../*.md", "../docs/*.md", "../lib/config/template.txt"} {
+		pages, _ := filepath.Glob(pattern)
+		for _, page := range pages {
+			b, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if filepath.Base(page) != "PLAN.md" && filepath.Base(page) != "CHANGELOG.md" { // they tell what was
+				check(page, strings.Join(strings.Fields(string(b)), " "))
+			}
+		}
+	}
+	for _, top := range []string{"../cmd", "../lib"} {
+		err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			return literals(path, check)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if texts < 2000 {
+		t.Errorf("only %d texts: has the test lost them?", texts)
+	}
+}
+
+// literals hands each text of a Go file to a function, with its place.
+func literals(path string, do func(where, text string)) error {
+	files := token.NewFileSet()
+	tree, err := parser.ParseFile(files, path, nil, 0)
+	if err != nil {
+		return err
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		l, ok := n.(*ast.BasicLit)
+		if !ok || l.Kind != token.STRING || !strings.Contains(l.Value, " ") {
+			return true
+		}
+		if text, err := strconv.Unquote(l.Value); err == nil {
+			do(files.Position(l.Pos()).String(), strings.Join(strings.Fields(text), " "))
+		}
+		return true
+	})
+	return nil
+}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/loop"
 	"clawsh/lib/process"
-	"clawsh/lib/record"
+	"clawsh/lib/session"
 	"clawsh/lib/terminal"
 )
 
@@ -44,22 +43,10 @@ func agent() command.Command {
 		}}
 }
 
-// lineReader reads the user's messages; io.EOF ends the conversation.
-type lineReader interface {
-	ReadMessage() (string, error)
-	Leave() // gives the terminal back while a message is read
-}
-
-// repl is a conversation: one claw-loop for all its turns.
+// repl is a dialogue on the command line.
 type repl struct {
-	call    *command.Call
-	config  *config.Config
-	session *session
-	channel *cli
-	last    record.Final
-
-	metadata record.Raw
-	signals  chan command.Signal // that come while no turn runs
+	call   *command.Call
+	config *config.Config
 }
 
 func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Result, error) {
@@ -71,40 +58,34 @@ func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Resu
 	if err != nil {
 		return nil, err
 	}
-	interactive := stdinIsTerminal() && terminal.IsTerminal(os.Stdout)
-	interactive = interactive && !o.events && !c.JSON()
+	metadata, err := o.userMetadata()
+	if err != nil {
+		return nil, err
+	}
+	interactive := stdinIsTerminal() && terminal.IsTerminal(os.Stdout) && !o.events && !c.JSON()
 	stream := !c.JSON() && (o.stream || interactive)
-	r := &repl{call: c, config: cfg, channel: newCLI(c, stream)}
-	r.channel.events = o.events
-	if r.metadata, err = o.userMetadata(); err != nil {
+	s, err := session.Start(ctx, c, cfg, session.NewCommandLine(c, stream, o.events), o.loopArgs(c, stream))
+	if err != nil {
 		return nil, err
 	}
-	if r.session, err = startSession(ctx, c, cfg, r.channel, o.loopArgs(c, stream)); err != nil {
-		return nil, err
-	}
-	r.signals = make(chan command.Signal, 1)
-	r.session.whenIdle(func(sig command.Signal) {
-		select {
-		case r.signals <- sig:
-		default:
-		}
-	})
-	c.Event(command.EventChannelStarted, "channel", r.channel.Name())
-	var in lineReader = &pipedLines{bufio.NewReaderSize(c.Stdin, maxPipedBytes)}
+	defer s.Close()
+	in := session.NewPipedLines(c.Stdin)
 	if interactive {
 		fmt.Fprintf(c.Stdout, "clawsh %s, %s. /help for commands, /exit to leave.\n", command.Version, modelName(cfg, o))
 		path := cfg.HistoryPath()
 		if o.noSave {
 			path = ""
 		}
-		in = newTerminalLines(openHistory(path, c.Secrets.Text))
+		in = session.NewTerminalLines(path, c.Secrets.Text)
 	}
-	err = r.run(ctx, in)
-	r.session.close()
+	r := &repl{call: c, config: cfg}
+	d := session.Dialogue{Session: s, Metadata: metadata, Answered: r.answered,
+		Command: func(line string) bool { return r.command(ctx, line) }}
+	last, err := d.Run(in)
 	if err != nil {
 		return nil, err
 	}
-	return command.Records(), command.Exit(loop.ExitCode(r.lastOr()))
+	return command.Records(), command.Exit(loop.ExitCode(last))
 }
 
 func modelName(cfg *config.Config, o *askOptions) string {
@@ -118,76 +99,12 @@ func modelName(cfg *config.Config, o *askOptions) string {
 	return terminal.Escape(provider + " (" + model + ")")
 }
 
-func (r *repl) lastOr() record.Final {
-	if r.last.StopReason == "" {
-		return record.Final{StopReason: record.StopFinalText}
-	}
-	return r.last
-}
-
-// run reads messages and answers them until the end.
-func (r *repl) run(ctx context.Context, in lineReader) error {
-	for {
-		message, err := r.read(in)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		message = strings.TrimSpace(message)
-		switch {
-		case message == "":
-		case strings.HasPrefix(message, "/") && !strings.Contains(message, "\n"):
-			if r.command(ctx, message) {
-				return nil
-			}
-		default:
-			if err := r.turn(message); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// read reads one message. A signal meanwhile ends the conversation: Ctrl-C at the prompt is none.
-func (r *repl) read(in lineReader) (string, error) {
-	type read struct {
-		message string
-		err     error
-	}
-	done := make(chan read, 1)
-	go func() {
-		message, err := in.ReadMessage()
-		if err != nil && !errors.Is(err, io.EOF) {
-			err = fmt.Errorf("read a message: %w", err)
-		}
-		done <- read{message, err}
-	}()
-	select {
-	case got := <-done:
-		return got.message, got.err
-	case sig := <-r.signals:
-		in.Leave()
-		return "", interrupted(sig)
-	}
-}
-
-// turn answers one message. A turn that failed is reported; the conversation goes on.
-func (r *repl) turn(message string) error {
-	r.channel.segment.Reset()
-	final, err := r.session.turn(message, r.metadata)
-	if err != nil {
-		return err
-	}
-	r.last = final
-	failure := r.session.turnError(final)
-	r.session.again()
+// answered prints what a turn has ended with.
+func (r *repl) answered(a session.Answer, failure error) error {
 	if r.call.JSON() {
-		return r.call.Print(turnResult{final, false}, failure)
+		return r.call.Print(a, failure)
 	}
-	clean := r.call.Secrets.NewLineWriter(r.call.Stdout)
-	if err := (turnResult{final, r.channel.shown(final)}).WriteText(clean); err != nil {
+	if err := a.WriteText(r.call.Secrets.NewLineWriter(r.call.Stdout)); err != nil {
 		return err
 	}
 	if failure != nil {

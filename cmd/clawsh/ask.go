@@ -14,6 +14,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/record"
+	"clawsh/lib/session"
 	"clawsh/lib/terminal"
 )
 
@@ -144,6 +145,8 @@ func ask() command.Command {
 		}}
 }
 
+func stdinIsTerminal() bool { return terminal.IsTerminal(os.Stdin) }
+
 // userMetadata is the object that --metadata describes, nil for none.
 func (o *askOptions) userMetadata() (record.Raw, error) {
 	if len(o.metadata) == 0 {
@@ -173,7 +176,7 @@ func (o *askOptions) input(ctx context.Context, c *command.Call) (string, error)
 		parts[0] = strings.Join(c.Args, " ")
 	}
 	if !o.noStdin && !stdinIsTerminal() {
-		piped, err := readPiped(ctx, c)
+		piped, err := session.ReadPiped(ctx, c.Stdin, c.Tell)
 		if err != nil {
 			return "", err
 		}
@@ -203,26 +206,21 @@ func answer(ctx context.Context, c *command.Call, o *askOptions) (command.Result
 		return nil, err
 	}
 	stream := !c.JSON() && (o.stream || terminal.IsTerminal(os.Stdout) && !o.events)
-	ch := newCLI(c, stream)
-	ch.events = o.events
-	s, err := startSession(ctx, c, cfg, ch, o.loopArgs(c, stream))
-	if err != nil {
-		return nil, err
-	}
-	c.Event(command.EventChannelStarted, "channel", ch.Name())
 	metadata, err := o.userMetadata()
 	if err != nil {
 		return nil, err
 	}
-	final, err := s.turn(message, metadata)
+	s, err := session.Start(ctx, c, cfg, session.NewCommandLine(c, stream, o.events), o.loopArgs(c, stream))
 	if err != nil {
-		s.stop()
 		return nil, err
 	}
-	if err := s.close(); err != nil {
+	a, err := s.Turn(message, metadata)
+	if err != nil {
+		s.Stop()
 		return nil, err
 	}
-	return turnResult{Final: final, shown: ch.shown(final)}, s.turnError(final)
+	s.Close()
+	return a, s.Failure(a.Final)
 }
 
 // load loads the configuration and checks what the turn wants against it.

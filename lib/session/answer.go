@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"cmp"
@@ -14,21 +14,21 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// turnResult is the answer of one turn: the final record.
-type turnResult struct {
+// Answer is the answer of one turn: the final record.
+type Answer struct {
 	record.Final
 	shown bool
 }
 
 // IsAnswer implements envelope.Answer: what there is of an answer is where an answer is.
-func (turnResult) IsAnswer() bool { return true }
+func (Answer) IsAnswer() bool { return true }
 
-// WriteText prints the answer, if it has not been streamed.
-func (t turnResult) WriteText(w io.Writer) error {
-	if t.shown || t.Content == "" {
+// WriteText prints the answer, if the channel has not shown it.
+func (a Answer) WriteText(w io.Writer) error {
+	if a.shown || a.Content == "" {
 		return nil
 	}
-	text := t.Content
+	text := a.Content
 	if terminal.IsTerminal(os.Stdout) {
 		text = terminal.Sanitize(text)
 	}
@@ -36,8 +36,8 @@ func (t turnResult) WriteText(w io.Writer) error {
 	return err
 }
 
-// turnError is turnError, with the exit code of the signal that ended the turn.
-func (s *session) turnError(f record.Final) error {
+// Failure says why a turn ends with an exit code other than 0, or with the one of the signal that ended it.
+func (s *Session) Failure(f record.Final) error {
 	if s.unread {
 		return command.Exit(envelope.ExitPipe)
 	}
@@ -46,11 +46,11 @@ func (s *session) turnError(f record.Final) error {
 		e.Message = cmp.Or(f.Error, e.Message)
 		return e
 	}
-	return turnError(f)
+	return failure(f)
 }
 
-// turnError says why a turn ends with an exit code other than 0.
-func turnError(f record.Final) error {
+// failure says why a turn ends with an exit code other than 0.
+func failure(f record.Final) error {
 	code := loop.ExitCode(f)
 	switch {
 	case code == envelope.ExitOK:

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -40,7 +41,7 @@ func ran(tool string, args record.Raw) string {
 	case tool == "shell" && a.Command != nil:
 		first, more, _ := strings.Cut(strings.TrimSpace(*a.Command), "\n")
 		if n := strings.Count(more, "\n") + 1; more != "" {
-			first += fmt.Sprintf(" … %s", count(n, "more line"))
+			first += fmt.Sprintf(" … %s", spelling.Count(n, "more line"))
 		}
 		return first
 	case tool == "file_search" && a.Pattern != nil && a.Path != nil:
@@ -66,7 +67,7 @@ func folded(f fold, output string) []string {
 	lines := strings.Split(output, "\n")
 	more := len(lines) - f.head - f.tail
 	if more > 1 { // one line more takes no more room than to say so
-		lines = slices.Concat(lines[:f.head], []string{"… " + count(more, "more line")}, lines[len(lines)-f.tail:])
+		lines = slices.Concat(lines[:f.head], []string{"… " + spelling.Count(more, "more line")}, lines[len(lines)-f.tail:])
 	}
 	for i, l := range lines {
 		lines[i] = strings.ReplaceAll(terminal.Sanitize(l), "\t", "    ")
@@ -106,11 +107,4 @@ func took(ms int64) string {
 		return fmt.Sprintf("%.1fs", d.Seconds())
 	}
 	return d.Round(time.Second).String()
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

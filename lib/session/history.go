@@ -1,58 +1,9 @@
-package main
+package session
 
 import (
-	"bufio"
-	"errors"
-	"io"
 	"os"
 	"strings"
-
-	"clawsh/lib/terminal"
 )
-
-// pipedLines reads one message a line from a pipe or file.
-type pipedLines struct{ in *bufio.Reader }
-
-// ReadMessage implements lineReader.
-func (p *pipedLines) ReadMessage() (string, error) {
-	line, err := p.in.ReadString('\n')
-	if err == io.EOF && line != "" {
-		err = nil
-	}
-	return line, err
-}
-
-// terminalLines reads messages with line editing and history. The terminal is in raw mode only while a message is typed,
-// so that during a turn Ctrl-C is a signal and the gate can ask its questions.
-type terminalLines struct{ editor *terminal.Editor }
-
-func newTerminalLines(h *history) *terminalLines {
-	return &terminalLines{&terminal.Editor{In: os.Stdin, Out: os.Stdout, History: h, Size: func() int { return terminal.Width(os.Stdout) }}}
-}
-
-// ReadMessage implements lineReader. Lines that were pasted together, and lines that end in \, are one message.
-func (l *terminalLines) ReadMessage() (string, error) {
-	var message strings.Builder
-	for prompt := "> "; ; prompt = "… " {
-		line, err := l.editor.ReadLine(prompt)
-		pasted := errors.Is(err, terminal.ErrPasted)
-		if err != nil && !pasted {
-			return "", err
-		}
-		more := strings.HasSuffix(line, `\`) && !pasted
-		message.WriteString(strings.TrimSuffix(line, `\`))
-		if !pasted && !more {
-			return message.String(), nil
-		}
-		message.WriteByte('\n')
-	}
-}
-
-// Leave implements lineReader.
-func (l *terminalLines) Leave() { l.editor.Leave() }
-
-// Leave implements lineReader.
-func (*pipedLines) Leave() {}
 
 // maxHistory bounds the lines that are kept.
 const maxHistory = 500

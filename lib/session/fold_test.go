@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"slices"
@@ -82,7 +82,7 @@ func TestBecameOf(t *testing.T) {
 // TestSeveral: results of calls that were open together say of which they are; a duration that nobody noticed is left out.
 func TestSeveral(t *testing.T) {
 	var out strings.Builder
-	c := &cli{progress: &out, secrets: secret.New(nil), columns: func() int { return 60 }}
+	c := &Terminal{progress: progress{to: &out, secrets: secret.New(nil), columns: func() int { return 60 }}}
 	long := "denied: the beginning " + strings.Repeat("x", 100) + " the end"
 	for _, text := range []string{
 		`{"v":1,"kind":"tool_call","id":"1","tool":"file_read","args":{"path":"a"}}`, `{"v":1,"kind":"tool_call","id":"2","tool":"file_read","args":{"path":"b"}}`,

@@ -1,15 +1,12 @@
-package main
+package session
 
 import (
 	"context"
 	"io"
-	"os"
 	"time"
 	"unicode/utf8"
 
-	"clawsh/lib/command"
 	"clawsh/lib/envelope"
-	"clawsh/lib/terminal"
 )
 
 // maxPipedBytes bounds what is piped into a message: more than any model reads.
@@ -18,12 +15,10 @@ const maxPipedBytes = 1 << 20
 // quietStdin is how long clawsh waits for a silent standard input before it says so.
 const quietStdin = 2 * time.Second
 
-func stdinIsTerminal() bool { return terminal.IsTerminal(os.Stdin) }
-
-// readPiped reads standard input to its end. A silent one is waited for, but not without telling.
-func readPiped(ctx context.Context, c *command.Call) (string, error) {
+// ReadPiped reads a message from standard input, to its end. A silent one is waited for, but not without telling.
+func ReadPiped(ctx context.Context, in io.Reader, tell func(event, text string, attrs ...any)) (string, error) {
 	told := time.AfterFunc(quietStdin, func() {
-		c.Tell("stdin_waited_for", "waiting for standard input to end (-n does not read it)")
+		tell("stdin_waited_for", "waiting for standard input to end (-n does not read it)")
 	})
 	defer told.Stop()
 	var b []byte
@@ -31,7 +26,7 @@ func readPiped(ctx context.Context, c *command.Call) (string, error) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		b, err = io.ReadAll(io.LimitReader(c.Stdin, maxPipedBytes+1))
+		b, err = io.ReadAll(io.LimitReader(in, maxPipedBytes+1))
 	}()
 	select {
 	case <-read:

@@ -23,7 +23,7 @@ var rows = [][]string{
 	{"stage"},
 	{"provider", "policy", "tool", "receipt", "memory", "sandbox"},
 	{"provider/dialect/chat"},
-	{"provider/dialect", "command"},
+	{"provider/dialect", "command", "sibling"},
 	{"config", "permit", "terminal", "process", "confine", "conversation", "edit"},
 	{"durable", "result", "card"},
 	{"record", "envelope", "seccomp", "secret", "obeyed", "spelling", "place"},

@@ -14,6 +14,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
+	"clawsh/lib/sibling"
 	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
@@ -85,7 +86,7 @@ func (o *options) compact(ctx context.Context, c *command.Call, keep int) (comma
 	if err != nil {
 		return nil, err
 	}
-	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr)
+	siblings := sibling.New(cfg, c.Environ, os.Stderr)
 	lo.Starter = siblings
 	if err := o.resume(ctx, siblings, lo, 0); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
 	"clawsh/lib/result"
+	"clawsh/lib/sibling"
 	"clawsh/lib/stage"
 	"clawsh/lib/terminal"
 )
@@ -161,7 +162,7 @@ func (o *options) prepare(ctx context.Context, c *command.Call, r *runner) (*loo
 }
 
 // around is the loop but for its conversation and its tools, as the configuration says.
-func (o *options) around(c *command.Call, cfg *config.Config, r *runner) (*loop.Options, *loop.Siblings, error) {
+func (o *options) around(c *command.Call, cfg *config.Config, r *runner) (*loop.Options, *sibling.Programs, error) {
 	if err := cfg.CheckWorkspace(); err != nil {
 		return nil, nil, err
 	}
@@ -170,7 +171,7 @@ func (o *options) around(c *command.Call, cfg *config.Config, r *runner) (*loop.
 	if err != nil {
 		return nil, nil, err
 	}
-	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr).At(terminal.Session())
+	siblings := sibling.New(cfg, c.Environ, os.Stderr).At(terminal.Session())
 	lo.Starter, lo.Emit, lo.Check = siblings, r.emit, r.check
 	lo.Facts = facts(cfg, lo.MaxToolRounds, !o.noTools && lo.MaxToolRounds > 0)
 	if !o.noProject {

@@ -14,6 +14,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
+	"clawsh/lib/sibling"
 	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
@@ -118,7 +119,7 @@ func systemPrompt(s string) (string, error) {
 const resumed = 4
 
 // resume asks claw-mem for the conversation to go on with, at most so many estimated tokens of it; 0 is as much as there can be.
-func (o *options) resume(ctx context.Context, s *loop.Siblings, lo *loop.Options, tokens int) error {
+func (o *options) resume(ctx context.Context, s *sibling.Programs, lo *loop.Options, tokens int) error {
 	which := []string{"--agent", o.agent}
 	switch {
 	case o.conversation != "":
@@ -145,7 +146,7 @@ type loaded struct {
 	leftOut int
 }
 
-func load(ctx context.Context, s *loop.Siblings, tokens int, which ...string) (l loaded, err error) {
+func load(ctx context.Context, s *sibling.Programs, tokens int, which ...string) (l loaded, err error) {
 	var found struct {
 		ConversationID string           `json:"conversation_id"`
 		Messages       []record.Message `json:"messages"`

@@ -9,8 +9,8 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/envelope"
-	"clawsh/lib/loop"
 	"clawsh/lib/receipt"
+	"clawsh/lib/sibling"
 )
 
 // recoverCalls has claw-receipt write the receipts of calls that an earlier loop, which was killed, left without one. It runs
@@ -51,7 +51,7 @@ func writeInterrupted(ctx context.Context, c *command.Call) error {
 	if receipt.Settled(cfg.Receipts.Path, cfg.ReceiptKeysDir(), cfg.AuditPath()) {
 		return nil // nothing was allowed since all had their receipts
 	}
-	s := loop.NewSiblings(cfg, c.Environ, os.Stderr)
+	s := sibling.New(cfg, c.Environ, os.Stderr)
 	var found struct {
 		Interrupted []interruption `json:"interrupted"`
 	}
@@ -94,7 +94,7 @@ func (m missingReceipt) Error() string {
 }
 
 // remembered tells whether the memory has the call's result, with that receipt.
-func (x interruption) remembered(ctx context.Context, s *loop.Siblings) (bool, error) {
+func (x interruption) remembered(ctx context.Context, s *sibling.Programs) (bool, error) {
 	if x.CallID == "" {
 		return false, nil
 	}

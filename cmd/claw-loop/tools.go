@@ -16,10 +16,11 @@ import (
 	"clawsh/lib/loop"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
+	"clawsh/lib/sibling"
 )
 
 // tools gives the loop the active tools: as they were kept, or as claw-exec lists them now.
-func (o *options) tools(ctx context.Context, s *loop.Siblings, cfg *config.Config, lo *loop.Options) error {
+func (o *options) tools(ctx context.Context, s *sibling.Programs, cfg *config.Config, lo *loop.Options) error {
 	if o.noTools || lo.MaxToolRounds == 0 {
 		return nil
 	}

@@ -11,8 +11,8 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/loop"
-	"clawsh/lib/process"
 	"clawsh/lib/session"
+	"clawsh/lib/sibling"
 	"clawsh/lib/terminal"
 )
 
@@ -141,22 +141,8 @@ func (r *repl) command(ctx context.Context, line string) bool {
 	return false
 }
 
-// sibling runs a stage's command on our own output.
+// sibling runs a stage's command on our own output, where it says itself what it could not do.
 func (r *repl) sibling(ctx context.Context, name string, args ...string) error {
-	spec, err := loop.NewSiblings(r.config, r.call.Environ, os.Stderr).Spec(name, args...)
-	if err != nil {
-		return err
-	}
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return err
-	}
-	defer null.Close()
-	spec.Stdin, spec.Stdout = null, os.Stdout
-	st, err := process.Start(ctx, spec)
-	if err != nil {
-		return err
-	}
-	st.Wait()
-	return nil
+	_, err := sibling.New(r.config, r.call.Environ, os.Stderr).Show(ctx, name, args...)
+	return err
 }

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
 	"slices"
 	"strings"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
-	"clawsh/lib/loop"
-	"clawsh/lib/process"
+	"clawsh/lib/sibling"
 )
 
 // turnFlags complete the flags of a turn.
@@ -29,26 +26,13 @@ func relay(stage, sub string) command.Relay {
 		if err != nil {
 			return nil, false
 		}
-		args := slices.Concat([]string{"__complete"}, strings.Fields(sub), c.Raw)
-		spec, err := loop.NewSiblings(cfg, c.Environ, nil).Spec(stage, args...)
+		out, err := sibling.New(cfg, c.Environ, nil).Complete(ctx, stage, slices.Concat(strings.Fields(sub), c.Raw)...)
 		if err != nil {
 			return nil, false
 		}
-		stage, err := process.Start(ctx, spec)
-		if err != nil {
-			return nil, false
-		}
-		stage.Stdin.Close()
-		out, err := io.ReadAll(io.LimitReader(stage.Stdout, maxAnswer))
-		if errors.Join(err, stage.Wait()) != nil {
-			return nil, false
-		}
-		return command.Offered(string(out))
+		return command.Offered(out)
 	}
 }
-
-// maxAnswer is more than anybody looks at.
-const maxAnswer = 1 << 20
 
 // completing is a command whose argument the shell can complete.
 func completing(c command.Command, values command.Complete) command.Command {
@@ -108,5 +92,5 @@ func workspaces(_ context.Context, c *command.Call) (list []command.Value) {
 // listed asks a stage for what it lists; its complaints are nobody's business here.
 func listed(ctx context.Context, c *command.Call, v any, stage, sub string) bool {
 	cfg, err := c.Config()
-	return err == nil && loop.NewSiblings(cfg, c.Environ, nil).Query(ctx, v, stage, sub) == nil
+	return err == nil && sibling.New(cfg, c.Environ, nil).Query(ctx, v, stage, sub) == nil
 }

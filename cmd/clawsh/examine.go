@@ -11,7 +11,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
-	"clawsh/lib/loop"
+	"clawsh/lib/sibling"
 	"clawsh/lib/spelling"
 )
 
@@ -21,7 +21,7 @@ type examination struct {
 	online, yes, nobody bool
 	paths               config.Paths
 	config              *config.Config
-	stages              *loop.Siblings
+	stages              *sibling.Programs
 	findings            []finding
 }
 
@@ -38,7 +38,7 @@ func (d *examination) run(ctx context.Context) {
 		d.without(ctx)
 		return
 	}
-	d.stages = loop.NewSiblings(d.config, d.call.Environ, nil)
+	d.stages = sibling.New(d.config, d.call.Environ, nil)
 	if !d.programs(ctx) {
 		return
 	}
@@ -57,7 +57,7 @@ func (d *examination) without(ctx context.Context) {
 	}
 	d.tell(ctx, finding{Check: "configuration", State: noted, Message: "not checked, because clawsh does not use this home until that is repaired: keys, memory, receipts, audit log, sandbox"})
 	d.config = config.Default(d.paths.Home)
-	d.stages = loop.NewSiblings(d.config, d.call.Environ, nil)
+	d.stages = sibling.New(d.config, d.call.Environ, nil)
 	d.programs(ctx)
 	d.disks(ctx)
 	d.stop(ctx)
@@ -261,7 +261,7 @@ func (d *examination) stop(ctx context.Context) {
 
 func (d *examination) provider(ctx context.Context) {
 	name := d.config.DefaultProvider
-	if err := d.stages.QueryWithSecrets(ctx, &struct{}{}, "claw-llm", "test", "--", name); err != nil {
+	if err := d.stages.Query(ctx, &struct{}{}, "claw-llm", "test", "--", name); err != nil {
 		d.tell(ctx, failure("provider", err))
 		return
 	}

@@ -3,31 +3,22 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
-	"clawsh/lib/loop"
-	"clawsh/lib/process"
+	"clawsh/lib/sibling"
 	"clawsh/lib/terminal"
 )
 
-// handOver is a command that belongs to a stage: clawsh becomes that stage. Only claw-llm gets the provider keys, and
-// claw-loop, which passes them on to it.
+// handOver is a command that belongs to a stage: clawsh becomes that stage.
 func handOver(name, stage, sub, args, summary string) command.Command {
 	return command.Command{Name: name, Args: args, Max: -1, Summary: summary, HandOver: true, Example: "clawsh " + name, Relay: relay(stage, sub),
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
-			path, err := process.Find(stage)
-			if err != nil {
-				return nil, fmt.Errorf("find %s: %w", stage, err)
-			}
-			extras := handed(c, stage == "claw-llm" || stage == "claw-loop")
-			argv := slices.Concat([]string{stage, "--as=clawsh " + name}, strings.Fields(sub), c.Raw)
-			err = syscall.Exec(path, argv, process.Environment(c.Environ, extras...))
-			return nil, fmt.Errorf("start %s: %w", stage, err)
+			cfg, err := located(c)
+			words := slices.Concat([]string{"--as=clawsh " + name}, strings.Fields(sub), c.Raw)
+			return nil, sibling.HandOver(stage, words, c.Environ, cfg, err)
 		}}
 }
 
@@ -68,10 +59,8 @@ func sessionShow(name string) command.Command {
 
 // here hands over to claw-mem, saying on which terminal and in which workspace.
 func here(ctx context.Context, call *command.Call, name, sub string) (command.Result, error) {
-	if p, err := located(call); err == nil {
-		if cfg, err := config.Load(p); err == nil {
-			call.Raw = append(loop.PlaceFlags(cfg, terminal.Session()), call.Raw...)
-		}
+	if cfg, err := located(call); err == nil {
+		call.Raw = append(sibling.PlaceFlags(cfg, terminal.Session()), call.Raw...)
 	}
 	return ofMemory(name, sub, "", "").Run(ctx, call)
 }
@@ -91,26 +80,14 @@ func named(args []string) bool {
 	return false
 }
 
-// located says where the configuration is and which workspace is named, by flags that are handed over unparsed.
-func located(c *command.Call) (config.Paths, error) {
+// located is the configuration of a call whose flags are handed over unparsed.
+func located(c *command.Call) (*config.Config, error) {
 	p, err := config.Locate(flagValue(c.Raw, "--config"), c.Getenv)
-	p.Workspace = cmp.Or(flagValue(c.Raw, "--workspace"), flagValue(c.Raw, "-C"))
-	return p, err
-}
-
-// handed are the variables that a stage gets beside the usual ones: those that paths of the configuration name, and those that
-// hold keys, if it needs them. Of a configuration that cannot be read the stage says why.
-func handed(c *command.Call, secrets bool) []string {
-	p, err := located(c)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	cfg, err := config.Load(p)
-	names := config.PathEnv(cfg, err)
-	if secrets && err == nil {
-		names = append(names, cfg.SecretEnv()...)
-	}
-	return names
+	p.Workspace = cmp.Or(flagValue(c.Raw, "--workspace"), flagValue(c.Raw, "-C"))
+	return config.Load(p)
 }
 
 // flagValue finds the value of a flag in arguments that are handed over unparsed.

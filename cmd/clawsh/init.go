@@ -16,7 +16,7 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/durable"
-	"clawsh/lib/loop"
+	"clawsh/lib/sibling"
 	"clawsh/lib/spelling"
 )
 
@@ -126,7 +126,7 @@ func setUp(ctx context.Context, c *command.Call, p config.Paths) (*initResult, e
 
 // stages has the stages make what only they may touch.
 func (r *initResult) stages(ctx context.Context, c *command.Call, cfg *config.Config) error {
-	s := loop.NewSiblings(cfg, c.Environ, os.Stderr)
+	s := sibling.New(cfg, c.Environ, os.Stderr)
 	for _, step := range []struct {
 		stage   string
 		command []string

@@ -15,7 +15,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/durable"
 	"clawsh/lib/envelope"
-	"clawsh/lib/loop"
+	"clawsh/lib/sibling"
 	"clawsh/lib/terminal"
 )
 
@@ -186,8 +186,8 @@ func (r onboardResult) test(ctx context.Context, c *command.Call, cfg *config.Co
 	var report struct {
 		Text string `json:"text"`
 	}
-	s := loop.NewSiblings(cfg, c.Environ, os.Stderr)
-	if err := s.QueryWithSecrets(ctx, &report, "claw-llm", "test", r.Provider); err != nil {
+	s := sibling.New(cfg, c.Environ, os.Stderr)
+	if err := s.Query(ctx, &report, "claw-llm", "test", r.Provider); err != nil {
 		return nil, fmt.Errorf("the configuration was written, but the provider does not answer: %w", err)
 	}
 	r.Tested, r.Answer = true, report.Text

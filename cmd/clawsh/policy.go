@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
-	"clawsh/lib/process"
 	"clawsh/lib/record"
+	"clawsh/lib/sibling"
 	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
@@ -22,26 +23,22 @@ import (
 func policyCommand() command.Command {
 	return command.Command{Name: "policy", Summary: "show the security policy in force, and which sandboxes work on this machine", Example: "clawsh policy",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
+			cfg, err := c.Config()
+			if err != nil {
+				return nil, err
+			}
+			stages := sibling.New(cfg, c.Environ, os.Stderr)
 			if !c.JSON() {
-				if err := writeProject(c); err != nil {
-					return nil, err
-				}
-				for _, stage := range [][]string{{"claw-gate", "policy"}, {"claw-exec", "sandbox"}} {
-					if err := askStage(ctx, c, c.Stdout, stage...); err != nil && !unusable(err) {
-						return nil, err
-					}
-				}
-				return command.Records(), nil
+				return command.Records(), writePolicy(ctx, c, cfg, stages)
 			}
-			policy, err := stageData(ctx, c, "claw-gate", "policy")
-			if err != nil {
+			var policy, preflight record.Raw
+			if err := stages.Query(ctx, &policy, "claw-gate", "policy"); err != nil {
 				return nil, err
 			}
-			preflight, err := stageData(ctx, c, "claw-exec", "sandbox")
-			if err != nil {
+			if err := stages.Query(ctx, &preflight, "claw-exec", "sandbox"); err != nil && (!unusable(err) || len(preflight) == 0) {
 				return nil, err
 			}
-			project, err := record.Encode(project(c))
+			project, err := record.Encode(project(cfg))
 			if err != nil {
 				return nil, err
 			}
@@ -76,11 +73,7 @@ type projectReport struct {
 	Error  string `json:"error,omitzero"` // why it cannot be used
 }
 
-func project(c *command.Call) projectReport {
-	cfg, err := c.Config()
-	if err != nil {
-		return projectReport{} // the stages say why
-	}
+func project(cfg *config.Config) projectReport {
 	r := projectReport{Name: cfg.Context.ProjectFile}
 	p, err := loop.ReadProject(cfg)
 	if err != nil {
@@ -91,11 +84,28 @@ func project(c *command.Call) projectReport {
 	return r
 }
 
-func writeProject(c *command.Call) error {
-	if cfg, err := c.Config(); err != nil || cfg.CheckWorkspace() != nil {
+// writePolicy has the stages show what they know, as text.
+func writePolicy(ctx context.Context, c *command.Call, cfg *config.Config, stages *sibling.Programs) error {
+	if err := writeProject(c, cfg); err != nil {
+		return err
+	}
+	for _, stage := range [][]string{{"claw-gate", "policy"}, {"claw-exec", "sandbox"}} {
+		code, err := stages.Show(ctx, stage[0], stage[1:]...)
+		if err == nil {
+			err = command.Exit(code)
+		}
+		if err != nil && !unusable(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeProject(c *command.Call, cfg *config.Config) error {
+	if cfg.CheckWorkspace() != nil {
 		return nil // claw-gate says why
 	}
-	r := project(c)
+	r := project(cfg)
 	state := fmt.Sprintf("%s, %s, sha256 %s", r.Name, spelling.Count(r.Bytes, "byte"), r.SHA256)
 	switch {
 	case r.Name == "":
@@ -109,44 +119,8 @@ func writeProject(c *command.Call) error {
 	return err
 }
 
-// askStage runs a stage's command with its output to w. A failure has been told by the stage.
-func askStage(ctx context.Context, c *command.Call, w io.Writer, argv ...string) error {
-	path, err := process.Find(argv[0])
-	if err != nil {
-		return fmt.Errorf("find %s: %w", argv[0], err)
-	}
-	args := append([]string{path}, argv[1:]...)
-	if c.Global.Config != "" {
-		args = append(args, "--config", c.Global.Config)
-	}
-	if c.Global.Workspace != "" {
-		args = append(args, "--workspace", c.Global.Workspace)
-	}
-	code, err := process.RunTree(ctx, process.TreeSpec{Argv: args, Env: process.Environment(c.Environ, config.PathEnv(c.Config())...), Stdout: w, Stderr: c.Stderr})
-	if err != nil {
-		return fmt.Errorf("run %s: %w", argv[0], err)
-	}
-	return command.Exit(code)
-}
-
 // unusable tells that claw-exec said that no sandbox works here: that is an answer, too.
 func unusable(err error) bool {
 	var e *envelope.Error
 	return errors.As(err, &e) && e.Exit == envelope.ExitSandbox
-}
-
-// stageData runs a stage's command and returns the data of its envelope.
-func stageData(ctx context.Context, c *command.Call, argv ...string) (record.Raw, error) {
-	var out bytes.Buffer
-	failed := askStage(ctx, c, &out, append(argv, "--output-format", "json")...)
-	answer, err := envelope.Decode(out.Bytes())
-	switch {
-	case err != nil:
-		return nil, errors.Join(fmt.Errorf("read the answer of %s: %w", argv[0], err), failed)
-	case unusable(failed) && len(answer.Details) > 0:
-		return answer.Details, nil
-	case answer.Failed != nil:
-		return nil, answer.Failed
-	}
-	return answer.Data, failed
 }

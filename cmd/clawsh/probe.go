@@ -12,7 +12,7 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
-	"clawsh/lib/loop"
+	"clawsh/lib/sibling"
 )
 
 // probe is what a server said when its models were asked for.
@@ -54,7 +54,7 @@ func (o *onboardOptions) look(ctx context.Context, c *command.Call, p config.Pat
 			return err
 		}
 		defer quiet.Close()
-		return loop.NewSiblings(cfg, c.Environ, quiet).QueryWithSecrets(ctx, &list, "claw-llm", "models", cfg.DefaultProvider)
+		return sibling.New(cfg, c.Environ, quiet).Query(ctx, &list, "claw-llm", "models", cfg.DefaultProvider)
 	})
 	e := envelope.From(err)
 	r := probe{models: list.Models, err: e}

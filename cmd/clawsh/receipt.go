@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"time"
 
 	"clawsh/lib/command"
-	"clawsh/lib/process"
+	"clawsh/lib/sibling"
 )
 
 // receiptShow hands over to claw-receipt, which sees no conversation: if content is asked for, claw-mem's is piped to it.
@@ -30,51 +29,25 @@ func receiptShow() command.Command {
 
 // withContent is claw-mem export | claw-receipt show.
 func withContent(ctx context.Context, c *command.Call) (code int, err error) {
-	var export []string
-	if file := flagValue(c.Raw, "--config"); file != "" {
-		export = []string{"--config", file}
-	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		return 0, fmt.Errorf("make a pipe: %w", err)
-	}
-	defer read.Close()
-	env := process.Environment(c.Environ, handed(c, false)...)
-	mem, err := startStage(ctx, process.Spec{Name: "claw-mem", Args: append([]string{"export"}, export...), Env: env, Stdout: write, Stderr: os.Stderr})
-	write.Close()
+	cfg, err := located(c)
 	if err != nil {
 		return 0, err
 	}
-	defer mem.Stop(time.Second)
-	mem.Stdin.Close()
-	receipt, err := startStage(ctx, process.Spec{Name: "claw-receipt", Args: append([]string{"--as=clawsh receipt show", "show"}, c.Raw...), Env: env, Stdin: read, Stdout: os.Stdout, Stderr: os.Stderr})
+	siblings := sibling.New(cfg, c.Environ, os.Stderr)
+	export, err := siblings.Spec("claw-mem", "export")
 	if err != nil {
 		return 0, err
 	}
-	read.Close()
-	return exitCode(receipt.Wait())
-}
-
-func startStage(ctx context.Context, s process.Spec) (*process.Stage, error) {
-	var err error
-	if s.Path, err = process.Find(s.Name); err != nil {
-		return nil, fmt.Errorf("find %s: %w", s.Name, err)
-	}
-	st, err := process.Start(ctx, s)
+	show, err := siblings.Spec("claw-receipt", append([]string{"--as=clawsh receipt show", "show"}, c.Raw...)...)
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", s.Name, err)
+		return 0, err
 	}
-	return st, nil
-}
-
-// exitCode is how a stage ended, as a code to exit with.
-func exitCode(err error) (int, error) {
-	exit, ok := err.(interface{ ExitCode() int })
-	switch {
-	case err == nil:
-		return 0, nil
-	case ok && exit.ExitCode() > 0: // of one that a signal ended it is -1
-		return exit.ExitCode(), nil
+	show.Stdout = os.Stdout
+	stages, err := sibling.Chain(ctx, export, show)
+	if err != nil {
+		return 0, err
 	}
-	return 0, err
+	stages[0].Stdin.Close()
+	defer stages[0].Stop(time.Second)
+	return sibling.Wait(ctx, stages[1])
 }

@@ -13,6 +13,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
+	"clawsh/lib/sibling"
 	"clawsh/lib/terminal"
 )
 
@@ -62,7 +63,7 @@ func toolRun() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			r, err := loop.RunTool(ctx, loop.NewSiblings(cfg, c.Environ, os.Stderr), record.ToolCall{V: record.Version,
+			r, err := loop.RunTool(ctx, sibling.New(cfg, c.Environ, os.Stderr), record.ToolCall{V: record.Version,
 				Kind: record.KindToolCall, ID: record.NewID("call-"), ConversationID: record.NewID("conv-"), TS: record.Now(),
 				Tool: c.Args[0], Args: raw})
 			if err != nil {

@@ -2,9 +2,7 @@ package loop
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
+	"clawsh/lib/sibling"
 )
 
 // Grace periods when stages are ended: first they may finish, then they are told to, then they are killed.
@@ -35,27 +34,9 @@ type peer struct {
 // start starts the named stages, joined in that order.
 func start(ctx context.Context, name string, specs ...process.Spec) (*peer, error) {
 	p := &peer{name: name, lines: make(chan record.Line, 256), died: make(chan struct{}), closed: make(chan struct{})}
-	var stdin *os.File
-	for i := range specs {
-		var stdout, next *os.File
-		if i < len(specs)-1 {
-			r, w, err := os.Pipe()
-			if err != nil {
-				p.kill()
-				return nil, fmt.Errorf("start %s: %w", specs[i].Name, err)
-			}
-			stdout, next = w, r
-		}
-		specs[i].Stdin, specs[i].Stdout = stdin, stdout
-		s, err := process.Start(ctx, specs[i])
-		closeAll(stdin, stdout)
-		if err != nil {
-			closeAll(next)
-			p.kill()
-			return nil, err
-		}
-		stdin = next
-		p.stages = append(p.stages, s)
+	var err error
+	if p.stages, err = sibling.Chain(ctx, specs...); err != nil {
+		return nil, err
 	}
 	p.in = p.stages[0].Stdin
 	go p.read(p.stages[len(p.stages)-1].Stdout)
@@ -75,14 +56,6 @@ func (p *peer) watch() {
 				first.Do(func() { close(p.died) })
 			}
 		}()
-	}
-}
-
-func closeAll(files ...*os.File) {
-	for _, f := range files {
-		if f != nil {
-			f.Close()
-		}
 	}
 }
 

@@ -145,16 +145,18 @@ func (s *Stage) Terminated() syscall.Signal {
 	default:
 		return 0
 	}
-	var exit *exec.ExitError
-	if !errors.As(s.err, &exit) {
-		return 0
-	}
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
-		if s.endedBy() == sig || exit.ExitCode() == 128+int(sig) {
+		if s.ExitCode() == 128+int(sig) {
 			return sig
 		}
 	}
 	return 0
+}
+
+// ExitCode waits until the stage has ended and is its exit code, 128+n if signal n ended it.
+func (s *Stage) ExitCode() int {
+	<-s.exited
+	return exitCode(s.cmd.ProcessState)
 }
 
 // Killed tells whether the stage has ended by SIGKILL, so that it could not say what became of its work.

@@ -18,9 +18,9 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
-	"clawsh/lib/loop"
 	"clawsh/lib/process"
 	"clawsh/lib/record"
+	"clawsh/lib/sibling"
 )
 
 // Session is a running claw-loop.
@@ -54,8 +54,8 @@ type program interface {
 
 // Start starts claw-loop with the given flags, for a channel. It gets the provider keys to pass them on to claw-llm.
 func Start(ctx context.Context, c *command.Call, cfg *config.Config, ch Channel, args []string) (*Session, error) {
-	siblings := loop.NewSiblings(cfg, c.Environ, os.Stderr)
-	spec, err := siblings.WithSecrets("claw-loop", append(args, "--control=3")...)
+	siblings := sibling.New(cfg, c.Environ, os.Stderr)
+	spec, err := siblings.Spec("claw-loop", append(args, "--control=3")...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,16 +1,14 @@
 package tool
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"clawsh/lib/card"
-	"clawsh/lib/config"
 	"clawsh/lib/envelope"
-	"clawsh/lib/process"
-	"clawsh/lib/record"
+	"clawsh/lib/sibling"
 )
 
 const (
@@ -56,15 +54,15 @@ func filters(a card.MemoryArgs) [][2]string {
 	return [][2]string{{"role", a.Role}, {"tool", a.Tool}, {"since", a.Since}, {"until", a.Until}, {"conversation", a.ConversationID}}
 }
 
-// memoryArgv is the command line of claw-mem. A value is one word with its flag, so that none can be taken for a flag of its own.
-func memoryArgv(path string, a card.MemoryArgs, most int) []string {
-	argv := []string{path, "search", "--output-format", "json", fmt.Sprintf("--limit=%d", most)}
+// memoryWords are the words after claw-mem's name. A value is one word with its flag, so that none can be taken for a flag of its own.
+func memoryWords(a card.MemoryArgs, most int) []string {
+	words := []string{"search", fmt.Sprintf("--limit=%d", most)}
 	for _, f := range filters(a) {
 		if f[1] != "" {
-			argv = append(argv, "--"+f[0]+"="+f[1])
+			words = append(words, "--"+f[0]+"="+f[1])
 		}
 	}
-	return append(argv, "--", a.Query)
+	return append(words, "--", a.Query)
 }
 
 type memoryHit struct {
@@ -75,34 +73,17 @@ type memoryHit struct {
 }
 
 func askMemory(ctx context.Context, a card.MemoryArgs, most int, env *Env) ([]memoryHit, error) {
-	path, err := process.Find("claw-mem")
-	if err != nil {
-		return nil, err
-	}
-	out := &limitedBuffer{limit: 4 << 20}
-	code, err := process.RunTree(ctx, process.TreeSpec{
-		Argv: memoryArgv(path, a, most), Dir: "/", Env: process.Environment(env.SelfEnv, config.PathEnv(env.Config, nil)...), Stdout: out})
-	if err != nil {
-		return nil, err
-	}
-	if out.full {
-		return nil, fmt.Errorf("claw-mem wrote more than %d bytes", out.limit)
-	}
-	reply, err := envelope.Decode(out.buf.Bytes())
-	switch {
-	case err == nil && reply.Failed != nil && reply.Failed.Code == "not_found":
-		return nil, nil
-	case err == nil && reply.Failed != nil:
-		return nil, fmt.Errorf("claw-mem: %w", reply.Failed)
-	case code != 0:
-		return nil, fmt.Errorf("claw-mem exited with status %d", code)
-	case err != nil:
-		return nil, fmt.Errorf("read the answer of claw-mem: %w", err)
-	}
 	var found struct {
 		Hits []memoryHit `json:"hits"`
 	}
-	err = record.DecodeOpen(reply.Data, &found)
+	err := sibling.New(env.Config, env.SelfEnv, nil).Query(ctx, &found, "claw-mem", memoryWords(a, most)...)
+	var failed *envelope.Error
+	switch {
+	case errors.As(err, &failed) && failed.Code == "not_found":
+		return nil, nil
+	case failed != nil:
+		return nil, fmt.Errorf("claw-mem: %w", err)
+	}
 	return found.Hits, err
 }
 
@@ -119,21 +100,4 @@ func hitsText(hits []memoryHit, most int) string {
 		fmt.Fprintf(&b, "%s %s %s: %s\n", h.TS, h.ConversationID, h.Role, string(text))
 	}
 	return b.String()
-}
-
-// limitedBuffer keeps up to limit bytes and throws the rest away.
-type limitedBuffer struct {
-	buf   bytes.Buffer
-	limit int
-	full  bool
-}
-
-// Write implements io.Writer.
-func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if room := b.limit - b.buf.Len(); len(p) > room {
-		b.full = true
-		b.buf.Write(p[:room])
-		return len(p), nil
-	}
-	return b.buf.Write(p)
 }

@@ -220,11 +220,11 @@ func TestMemorySearchReadsTheEnvelope(t *testing.T) {
 			"T conv-1 user: a b\n", ""},
 		{`echo '{"schema_version":"2.0","exit_code":1,"error":{"code":"not_found","message":"nothing"}}'; exit 1`, "nothing found\n", ""},
 		{`echo '{"schema_version":"2.0","exit_code":1,"error":{"code":"x","message":"the store is locked"}}'; exit 1`, "", "the store is locked"},
-		{`exit 3`, "", "exited with status 3"},
+		{`exit 3`, "", "claw-mem: exit status 3, before it answered"},
 		{`echo gibberish`, "", "not JSON"},
-		{`test "$*" = "search --output-format json --limit=1 --role=tool --since=--after -- -x" && test "$CLAWSH_HOME" = /h && test -z "$SECRET_API_KEY" && echo '{"schema_version":"2.0","data":{"hits":[]}}'`,
+		{`test "$*" = "search --limit=1 --role=tool --since=--after --output-format json -- -x" && test "$CLAWSH_HOME" = "` + env.Config.Home + `" && test -z "$SECRET_API_KEY" && echo '{"schema_version":"2.0","data":{"hits":[]}}'`,
 			"nothing found\n", ""},
-		{`while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done | /usr/bin/head -c 5000000`, "", "more than"},
+		{`while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done | /usr/bin/head -c 9000000`, "", "more than"},
 	} {
 		if err := os.WriteFile(filepath.Join(bin, "claw-mem"), []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
 			t.Fatal(err)

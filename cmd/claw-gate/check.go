@@ -132,7 +132,7 @@ type was struct {
 }
 
 func (k *checker) verdict(ctx context.Context, call record.ToolCall) record.Verdict {
-	d := k.policy.DecideFor(ctx, policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
+	d := k.policy.DecideFor(ctx, asked(call))
 	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule, Approval: record.ApprovalNotRequired, Obeyed: d.Obeyed,
 		PolicyHash: k.policy.Hash(), DecidedAt: record.Now()}
 	switch d.Outcome {

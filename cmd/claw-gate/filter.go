@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"strings"
-	"time"
+	"slices"
 
 	"github.com/spf13/pflag"
 
+	"clawsh/lib/approval"
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/durable"
@@ -17,23 +16,20 @@ import (
 	"clawsh/lib/permit"
 	"clawsh/lib/policy"
 	"clawsh/lib/record"
-	"clawsh/lib/spelling"
 	"clawsh/lib/stage"
-	"clawsh/lib/terminal"
 )
 
 // gate is the filter's state.
 type gate struct {
-	call   *command.Call
-	config *config.Config
-	force  *policy.InForce
-	policy *policy.Policy // in force for the call that is decided
-	signer *permit.Signer
-	audit  *durable.Log
-	to     string // the executor that permits are made out to; empty: that of this home
-	// session are the calls that were allowed for the rest of it (sessionKey).
-	session map[string]bool
-	told    bool // that the audit log cannot be written
+	call      *command.Call
+	config    *config.Config
+	force     *policy.InForce
+	policy    *policy.Policy // in force for the call that is decided
+	signer    *permit.Signer
+	audit     *durable.Log
+	to        string // the executor that permits are made out to; empty: that of this home
+	approvals approval.Approvals
+	told      bool // that the audit log cannot be written
 }
 
 func filter() command.Command {
@@ -66,7 +62,8 @@ func openGate(c *command.Call) (*gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &gate{call: c, config: cfg, session: map[string]bool{}}
+	g := &gate{call: c, config: cfg}
+	g.approvals = approval.Approvals{Asker: approval.Terminal{Colours: colours(c.Getenv)}, Adopt: g.adopt, Warn: c.Log.Warn}
 	if g.force, err = policy.NewInForce(cfg, c.Reload, c.Again()); err != nil {
 		return nil, err
 	}
@@ -127,7 +124,7 @@ func (g *gate) decide(ctx context.Context, call record.ToolCall) record.Verdict 
 		return record.Verdict{Decision: record.Deny, Risk: record.RiskHigh, Rule: "policy.changed", Reason: err.Error(),
 			Approval: record.ApprovalNotRequired, PolicyHash: g.policy.Hash()}
 	}
-	d := g.policy.DecideFor(ctx, policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
+	d := g.policy.DecideFor(ctx, asked(call))
 	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule, Approval: record.ApprovalNotRequired, Obeyed: d.Obeyed,
 		PolicyHash: g.policy.Hash()}
 	if stopped, why := config.Estop(g.config.Home); stopped {
@@ -141,7 +138,7 @@ func (g *gate) decide(ctx context.Context, call record.ToolCall) record.Verdict 
 	case policy.Allow:
 		v.Decision = record.Allow
 	case policy.Ask:
-		if d.Rule == "path.workspace" && g.idle(call) {
+		if d.Rule == "path.workspace" && approval.Idle(g.config, call) {
 			v.Decision, v.Risk, v.Rule = record.Allow, record.RiskLow, ruleIdle
 			v.Reason = "the edit does not fit the file as it is, so it may only say why"
 			break
@@ -153,6 +150,10 @@ func (g *gate) decide(ctx context.Context, call record.ToolCall) record.Verdict 
 	}
 	return v
 }
+
+// ruleIdle allows an edit that does not fit the file as it is: nobody is asked about what changes nothing. It is permitted at low
+// risk, at which claw-exec writes nothing, should the file have changed by then.
+const ruleIdle = "edit.idle"
 
 // refresh takes the policy that is in force now.
 func (g *gate) refresh() error {
@@ -169,88 +170,38 @@ func stop(v record.Verdict, why string) record.Verdict {
 	return v
 }
 
-// ask asks on the terminal. No terminal, no answer in time and every failure mean no.
+// ask asks a person.
 func (g *gate) ask(ctx context.Context, call record.ToolCall, d policy.Verdict, v record.Verdict) record.Verdict {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(g.config.Limits.ApprovalTimeoutS*float64(time.Second)))
-	defer cancel()
-	defer watchEstop(ctx, g.config.Home, cancel)()
-	key := sessionKey(call, v)
-	if g.session[key] {
-		v.Approval, v.Decision = record.ApprovalSession, record.Allow
-		return v
+	r := approval.Request{Config: g.config, Call: call, Verdict: v}
+	if rule, words, ok := g.policy.Always(asked(call), d); ok {
+		r.Offer = &approval.Offer{Rule: rule, Words: words}
 	}
-	rule, words, offered := g.policy.Always(policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args}, d)
-	what := g.show(call)
-	answers := approvals(offered)
-	answer, err := terminal.Choose(ctx, prompt(call, v, what.text, answers), typed(answers), again(answers, question))
-	if offered && err == nil && (answer == "a" || answer == "always") {
-		var yes bool
-		if yes, err = g.always(ctx, rule, words); yes {
-			answer, v.PolicyHash = "y", g.policy.Hash() // the rule that was written is a part of it
-		}
-	}
-	forever := answer == "s" || answer == "session"
-	switch {
-	case errors.Is(err, terminal.ErrNoTerminal):
-		v.Approval, v.Reason = record.ApprovalUnavailable, v.Reason+"; needs approval, but there is no terminal to ask on"
-	case err != nil:
-		v.Approval, v.Reason = record.ApprovalUnavailable, fmt.Sprintf("%s; needs approval, but got none: %v", v.Reason, err)
-	case (forever || answer == "y" || answer == "yes") && !what.still():
-		v.Approval, v.Reason = record.ApprovalRefused, v.Reason+"; the file changed during the approval question: read it again, and repeat the call"
-	case forever, answer == "y", answer == "yes":
-		v.Approval, v.Decision = record.ApprovalGranted, record.Allow
-		if forever {
-			g.session[key] = true
-		}
-	default:
-		v.Approval, v.Reason = record.ApprovalRefused, v.Reason+"; refused by the operator"
-	}
-	return v
+	return g.approvals.Decide(ctx, r)
 }
 
-// sessionKey is what a yes for the session is a yes to: these very bytes, in this conversation, under this policy. A session
-// is the life of this process: a conversation on the terminal has one gate.
-func sessionKey(call record.ToolCall, v record.Verdict) string {
-	return strings.Join([]string{call.ConversationID, call.Tool, record.HashBytes(call.Args), v.Risk, v.PolicyHash, permit.Files(v.Obeyed)}, "\x00")
-}
-
-// watchEstop cancels a question when the emergency stop is pulled. The function that it returns ends the watch.
-func watchEstop(ctx context.Context, home string, cancel context.CancelFunc) func() {
-	done := make(chan struct{})
-	go func() {
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if stopped, _ := config.Estop(home); stopped {
-					cancel()
-				}
-			}
-		}
-	}()
-	return func() { close(done) }
-}
-
-// question is where the answer is typed.
-const question = "Approve? [y/N] "
-
-// prompt shows the whole call: what is the text of its arguments (show). Where it does not fit on the screen, its head is told again
-// right above the place of the answer.
-func prompt(call record.ToolCall, v record.Verdict, what string, answers []answer) string {
-	text := fmt.Sprintf("\nTool request:\n  tool: %s\n  risk: %s\n  reason: %s\n%s",
-		terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason), what)
-	text += listed(answers, func(a answer) string { return a.short })
-	high, wide := terminal.Size()
-	if terminal.Rows(text, wide) >= high { // the place of the answer takes a row, too
-		text += fmt.Sprintf("  (above: %s and %s of arguments for %s, risk %s: %s)\n", spelling.Count(terminal.Rows(what, wide), "row"), spelling.Count(len(call.Args), "byte"),
-			terminal.Escape(call.Tool), v.Risk, terminal.Escape(v.Reason))
+// adopt writes a rule, and decides by it from now on.
+func (g *gate) adopt(r config.Rule) (string, error) {
+	cfg := *g.config
+	cfg.Written = append(slices.Clone(cfg.Written), r)
+	if _, err := policy.New(&cfg, policy.OS{}); err != nil { // a rule that nobody can read would end this session
+		return "", err
 	}
-	return text + question
+	if err := approval.AppendRule(cfg.RulesPath(), r); err != nil {
+		return "", err
+	}
+	err := g.refresh()
+	return g.policy.Hash(), err
+}
+
+// colours tells whether a diff is shown in colours (no-color.org).
+func colours(getenv func(string) string) bool {
+	term := getenv("TERM")
+	return getenv("NO_COLOR") == "" && term != "" && term != "dumb"
+}
+
+// asked is a call as the policy sees it.
+func asked(call record.ToolCall) policy.Call {
+	return policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args}
 }
 
 // report logs the verdict.

@@ -1,21 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
-	"golang.org/x/sys/unix"
-
+	"clawsh/lib/approval"
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/confine"
-	"clawsh/lib/durable"
 	"clawsh/lib/envelope"
 	"clawsh/lib/terminal"
 )
@@ -72,7 +67,7 @@ func removeCommand() command.Command {
 			if slices.ContainsFunc(cfg.Security.Rules, func(r config.Rule) bool { return r.Name == name }) {
 				return nil, envelope.Errorf(envelope.ExitError, "not_found", "the rule %s is in the configuration", terminal.Escape(name)).WithHint("edit %s", cfg.File)
 			}
-			if err := removeRule(cfg.RulesPath(), name); err != nil {
+			if err := approval.RemoveRule(cfg.RulesPath(), name); err != nil {
 				return nil, err
 			}
 			return removedResult{name}, nil
@@ -85,56 +80,6 @@ func removing(_ *command.Call, cfg *config.Config) confine.Access {
 		return confine.Access{}
 	}
 	return confine.Access{Own: []string{cfg.RulesPath()}, List: []string{cfg.Home}}
-}
-
-// removeRule takes a rule out of the file, in place, so that running gates keep their file. A crash in the middle leaves a file
-// that the configuration refuses, or one rule more than there should be, never another rule.
-func removeRule(path, name string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return fmt.Errorf("remove the rule: %w", err)
-	}
-	defer f.Close()
-	if err := durable.Flock(f, unix.LOCK_EX); err != nil {
-		return fmt.Errorf("lock the rules: %w", err)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxRules+1))
-	if err != nil {
-		return fmt.Errorf("read the rules: %w", err)
-	}
-	left, found := without(config.Whole(data), name)
-	if !found {
-		return envelope.Errorf(envelope.ExitError, "not_found", "there is no rule %s in %s", terminal.Escape(name), path).WithHint("list them with: clawsh policy rules")
-	}
-	// What follows the rule moves up; until the file is cut, its old end is a second time there, which the next look refuses.
-	if _, err := f.WriteAt(left, 0); err != nil {
-		return fmt.Errorf("remove the rule: %w", err)
-	}
-	if err := f.Truncate(int64(len(left))); err != nil {
-		return fmt.Errorf("remove the rule: %w", err)
-	}
-	return f.Sync()
-}
-
-// without is a file of rules without one: its table, and the comments right before it.
-func without(data []byte, name string) ([]byte, bool) {
-	lines := strings.SplitAfter(string(data), "\n")
-	var out bytes.Buffer
-	found := false
-	for i := 0; i < len(lines); {
-		end := i + 1
-		for end < len(lines) && !strings.HasPrefix(lines[end], "# written at the question, ") && !(strings.HasPrefix(lines[end], "[[") && !strings.HasPrefix(lines[end-1], "#")) {
-			end++
-		}
-		block := strings.Join(lines[i:end], "")
-		if rules, err := config.ParseRules([]byte(block)); err == nil && len(rules) == 1 && rules[0].Name == name {
-			found = true
-		} else {
-			out.WriteString(block)
-		}
-		i = end
-	}
-	return out.Bytes(), found
 }
 
 // written are the values of an argument that names a rule which was written at a question.

@@ -78,7 +78,7 @@ func TestWalksLeadThroughRealFiles(t *testing.T) {
 	}
 	for _, path := range paths {
 		switch path[1] {
-		case "lib/card/roll.go", "lib/tool/roll.go", "lib/provider/dialect/parrot/", "cmd/claw-gate/level.go", "docs/schemas/note.json":
+		case "lib/card/roll.go", "lib/tool/roll.go", "lib/provider/dialect/parrot/parrot.go", "cmd/claw-gate/level.go", "docs/schemas/note.json", "lib/record/note.go", "lib/memory/note.go":
 			continue
 		}
 		if _, err := os.Stat("../" + path[1]); err != nil {

@@ -1,11 +1,15 @@
 package test
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"clawsh/lib/record"
@@ -45,10 +49,13 @@ func (o *overlay) put(t *testing.T, path, text string) {
 	o.replaces[full] = temp
 }
 
-// change puts a file as it is but for one place.
+// change puts a file as it is, or as it was put before, but for one place.
 func (o *overlay) change(t *testing.T, path, old, new string) {
 	t.Helper()
 	text := read(t, "../"+path)
+	if full, err := filepath.Abs(filepath.Join("..", path)); err == nil && o.replaces[full] != "" {
+		text = read(t, o.replaces[full])
+	}
 	at := strings.LastIndex(text, old)
 	if at < 0 {
 		t.Fatalf("%s has no %q", path, old)
@@ -115,13 +122,113 @@ func TestWalkOfATool(t *testing.T) {
 // allow lets the model use a tool, as the configuration that init writes does not.
 func (h *home) allow(t *testing.T, tool string) {
 	t.Helper()
+	h.configure(t, func(text string) string {
+		return strings.Replace(text, "tools_allow = [", `tools_allow = [ "`+tool+`",`, 1)
+	})
+}
+
+// configure changes the configuration.
+func (h *home) configure(t *testing.T, change func(text string) string) {
+	t.Helper()
 	path := h.dir + "/.clawsh/config.toml"
 	text := read(t, path)
-	allowed := strings.Replace(text, "tools_allow = [", `tools_allow = [ "`+tool+`",`, 1)
-	if allowed == text {
-		t.Fatalf("%s has no list of tools", path)
+	changed := change(text)
+	if changed == text {
+		t.Fatalf("%s is as it was", path)
 	}
-	if err := os.WriteFile(path, []byte(allowed), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWalkOfAProvider: a folder and two rows make a kind of provider, which the configuration takes and claw-llm speaks.
+func TestWalkOfAProvider(t *testing.T) {
+	t.Parallel()
+	text := walk(t, "How to add a provider")
+	if len(text) != 3 {
+		t.Fatalf("the walk of a provider says to write %d things: %q", len(text), text)
+	}
+	o := &overlay{t.TempDir(), map[string]string{}}
+	o.put(t, "lib/provider/dialect/parrot/parrot.go", text[0])
+	o.change(t, "lib/provider/provider.go", "\t\"openai-compatible\": chat.Dialect{},\n", "\t\"openai-compatible\": chat.Dialect{},\n"+text[1])
+	o.change(t, "lib/provider/provider.go", "import (\n", "import (\n\t\"clawsh/lib/provider/dialect/parrot\"\n")
+	o.change(t, "lib/config/kinds.go", "\t{name: \"reliable\"", text[2]+"\t{name: \"reliable\"")
+	o.build(t, "claw-llm")
+
+	var asked atomic.Value
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked.Store(r.URL.Path + " " + string(body))
+		switch {
+		case strings.Contains(string(body), "mumble"):
+			io.WriteString(w, `{"say":`)
+		case strings.Contains(string(body), "bite"):
+			http.Error(w, `{"error":"no seed left"}`, http.StatusUnauthorized)
+		default:
+			io.WriteString(w, `{"say":"Polly","mood":"fine"}`)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	h := newHome(t)
+	h.configure(t, func(text string) string {
+		return text + "\n[providers.models.polly]\nkind = \"parrot\"\nbase_url = \"" + srv.URL + "/v1\"\nmodel = \"ara\"\n"
+	})
+	for said, want := range map[string]string{
+		"hello":  `"final_text":"Polly"`,
+		"mumble": `"code":"provider.bad_response"`,
+		"bite":   `"code":"provider.auth"`,
+	} {
+		request := `{"v":1,"kind":"request","id":"req-1","provider":"polly","conversation_id":"conv-1","messages":[{"role":"user","content":"` + said + `"}]}` + "\n"
+		got := h.filter(t, o.dir+"/claw-llm", request)[0]
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", said, got, want)
+		}
+		if want := `/v1/squawk {"to":"ara","said":["` + said + `"]}`; asked.Load() != want {
+			t.Errorf("the server was asked %s, want %s", asked.Load(), want)
+		}
+	}
+	h.configure(t, func(text string) string { return text + "body = { said = \"nothing\" }\n" })
+	if out := h.filter(t, o.dir+"/claw-llm test polly 2>&1 | tail -1", "\n")[0]; !strings.Contains(out, "body.said") {
+		t.Errorf("a field of clawsh's own in body: %s", out)
+	}
+}
+
+// TestWalkOfARecord: two files and two rows make a kind of record, which the memory stores, finds and exports, and takes back.
+func TestWalkOfARecord(t *testing.T) {
+	t.Parallel()
+	text := walk(t, "How to add a kind of record")
+	if len(text) != 4 {
+		t.Fatalf("the walk of a record says to write %d things: %q", len(text), text)
+	}
+	o := &overlay{t.TempDir(), map[string]string{}}
+	o.put(t, "lib/record/note.go", text[0])
+	o.change(t, "lib/record/table.go", "\t{KindReserve,", text[1]+"\t{KindReserve,")
+	o.put(t, "lib/memory/note.go", text[2])
+	o.change(t, "lib/memory/kinds.go", "\trecord.KindSummary:", text[3]+"\trecord.KindSummary:")
+	o.build(t, "claw-mem")
+
+	h := newHome(t)
+	mem := o.dir + "/claw-mem"
+	note := `{"v":1,"kind":"note","id":"note-1","conversation_id":"conv-1","turn_id":"turn-1","ts":"2026-01-02T03:04:05.000Z","content":"Ask Kim."}`
+	if got := h.filter(t, mem, note+"\n"); got[0] != note {
+		t.Errorf("stored: %s, want it as it was", got[0])
+	}
+	for _, bad := range []string{
+		`{"v":1,"kind":"note","id":"note-2","conversation_id":"conv-1","content":""}`,
+		`{"v":1,"kind":"note","id":"note-1","conversation_id":"conv-1","content":"Ask Jo."}`,
+	} {
+		if got := h.filter(t, mem, bad+"\n"); !strings.Contains(got[0], `"kind":"error"`) {
+			t.Errorf("%s: %s", bad, got[0])
+		}
+	}
+	if got := h.filter(t, mem+" search Kim --output-format json --jq .data.hits[].id", "\n"); got[0] != "note-1" {
+		t.Errorf("found: %s", got[0])
+	}
+	exported := h.filter(t, mem+" export | tail -1", "\n")[0]
+	if exported != note {
+		t.Errorf("exported: %s", exported)
+	}
+	if got := newHome(t).filter(t, mem+" >/dev/null; "+mem+" export | tail -1", exported+"\n"); got[0] != note {
+		t.Errorf("taken back: %s", got[0])
 	}
 }

@@ -46,15 +46,43 @@ var odd = []struct {
 // noneOf is what is right before any noun.
 var noneOf = regexp.MustCompile(`\b[Tt]here (is|are|was|were) no\b`)
 
-// TestPlainEnglish: what people read has none of the phrases that once made them read a sentence twice.
+// rightful are the files in which a word that the glossary rejects means something else.
+var rightful = map[string]string{"profile": "lib/sandbox/seatbelt.go", "function call": "lib/provider/dialect/complaint.go"}
+
+// rejected are the words that the glossary rejects, as phrases.
+func rejected(t *testing.T) (words []*regexp.Regexp) {
+	page, err := os.ReadFile("../docs/GLOSSARY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| instead of | write |\n|---|---|\n")
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(table, -1) {
+		words = append(words, regexp.MustCompile(`\b(?i:`+row[1][:1]+`)`+regexp.QuoteMeta(row[1][1:])+`s?\b`))
+	}
+	if len(words) < 20 {
+		t.Fatalf("only %d rejected words: has the glossary changed?", len(words))
+	}
+	return words
+}
+
+// TestPlainEnglish: what people read has none of the phrases that once made them read a sentence twice, and no word that the glossary rejects.
 func TestPlainEnglish(t *testing.T) {
-	texts := 0
+	texts, words := 0, rejected(t)
 	check := func(where, text string) {
 		texts++
 		text = noneOf.ReplaceAllString(text, "")
 		for _, o := range odd {
 			if found := o.phrase.FindString(text); found != "" {
 				t.Errorf("%s: %q: write %q", where, found, o.instead)
+			}
+		}
+		if !strings.Contains(where, ".go:") {
+			return // the glossary's own test has the pages
+		}
+		for _, w := range words {
+			found := w.FindString(text)
+			if place, ok := rightful[found]; found != "" && (!ok || !strings.Contains(where, place)) {
+				t.Errorf("%s: the glossary has another word for %q", where, found)
 			}
 		}
 	}

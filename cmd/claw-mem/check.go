@@ -31,7 +31,7 @@ func (r checkResult) WriteText(w io.Writer) error {
 	for _, p := range r.Problems {
 		done := ""
 		if p.Rebuilt {
-			done = " (mended)"
+			done = " (repaired)"
 		}
 		fmt.Fprintf(w, "%s: %s%s\n", p.What, terminal.Escape(p.Message), done)
 	}

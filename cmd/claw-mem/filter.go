@@ -82,7 +82,7 @@ func (k *keeper) handle(_ context.Context, line record.Line, out *stage.Writer) 
 	}
 	entry, isNew, err := k.store.Keep(stored, k.agent, k.place)
 	if err != nil {
-		return envelope.Errorf(envelope.ExitError, "memory.failed", "persist %s record %s: %w", line.Kind(), line.ID(), err)
+		return envelope.Errorf(envelope.ExitError, "memory.failed", "store %s record %s: %w", line.Kind(), line.ID(), err)
 	}
 	k.call.Event(command.EventMemoryPersisted, "kind", string(line.Kind()), "id", line.ID())
 	if isNew { // what comes again is mirrored already

@@ -8,7 +8,7 @@ func main() {
 	command.Main(command.App{
 		Name:        "claw-mem",
 		NoWorkspace: true,
-		Summary:     "persist and search conversations: records in, the same records out once they are durable",
+		Summary:     "store and search conversations: records in, the same records out once they are durable",
 		Long: `Reads records on standard input. user, response, tool_result and final records are stored in the memory database
 and mirrored to agents/ID/sessions, and passed on once they are durable; other records pass through unchanged.`,
 		Access: looking,

@@ -63,7 +63,7 @@ estop.jsonl.`,
 				return nil, fmt.Errorf("emergency stop: %w", err)
 			}
 			c.Event(command.EventEstopTriggered, "path", path)
-			if err := noteEstop(p.Home, true, "command"); err != nil { // it is pulled all the same
+			if err := noteEstop(p.Home, true, "command"); err != nil { // it is on nevertheless
 				c.Log.Warn("emergency stop not logged", "event", "estop_not_noted", "error", err.Error())
 			}
 			return estopResult{true, path}, nil

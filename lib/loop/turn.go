@@ -368,10 +368,10 @@ func (t *turn) finish(ctx context.Context) (record.Final, error) {
 func (t *turn) notPersisted(ctx context.Context, e *envelope.Error) {
 	if e.Code == "cancelled" {
 		t.cancelled(ctx, e)
-		t.final.Error += ", and the turn is not persisted"
+		t.final.Error += ", and the turn is not stored"
 		return
 	}
-	t.final.StopReason, t.final.Error, t.final.ErrorCode = record.StopStageError, "the turn is not persisted: "+e.Message, "memory.not_persisted"
+	t.final.StopReason, t.final.Error, t.final.ErrorCode = record.StopStageError, "the turn is not stored: "+e.Message, "memory.not_persisted"
 }
 
 func (t *turn) emitRecord(v any) error {

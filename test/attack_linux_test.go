@@ -30,6 +30,7 @@ var gaps = map[string][]string{
 // The attack program finds nothing that it can do inside an engine but what that engine does not promise, as the user who runs
 // the tests and, if that is root, as another one too.
 func TestAttack(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"native", "bubblewrap", "landlock"} {
 		for _, uid := range uids() {
 			t.Run(engine+"/uid"+strconv.Itoa(uid), func(t *testing.T) { attack(t, engine, uid) })
@@ -295,6 +296,7 @@ func confined(t *testing.T, launcher, engine, workspace string, env []string, ui
 
 // It refuses to attack a machine that nothing protects.
 func TestAttackRunsInTheSandboxOnly(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command("go", "run", "./test/attack")
 	cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0", "CLAWSH_ATTACK=1")
 	if out, err := cmd.CombinedOutput(); err == nil || strings.Contains(string(out), "possible") {
@@ -330,6 +332,7 @@ func TestHogs(t *testing.T) {
 
 // In a container whose /proc is masked no engine with a view of its own can be set up: it refuses, says so, and runs nothing.
 func TestMaskedProcRefuses(t *testing.T) {
+	t.Parallel()
 	dir := sharedDir(t, os.Getuid())
 	os.Mkdir(dir+"/w", 0o755)
 	script := `mount -t tmpfs none /proc/irq || exit 99; exec "$0" confine "$1" -- /bin/touch "$2"`

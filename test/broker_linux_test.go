@@ -12,6 +12,7 @@ import (
 // TestBrokerAfterItsFilter: after a short call the filter has ended, and removed the directory for homes, before the broker looks for
 // it. That is its end, and nothing to tell of; a filter that is there and has no directory is.
 func TestBrokerAfterItsFilter(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	env := []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + home}
 	setUp := exec.Command(filepath.Join(bin, "clawsh"), "init")

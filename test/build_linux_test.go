@@ -11,6 +11,7 @@ import (
 
 // TestEveryBuildIsTheRightBuild: a build either gives static programs, those that all other tests run, or fails and says how to build.
 func TestEveryBuildIsTheRightBuild(t *testing.T) {
+	t.Parallel()
 	for _, name := range binaries(t) {
 		f, err := elf.Open(filepath.Join(bin, name))
 		if err != nil {

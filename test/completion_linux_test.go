@@ -165,6 +165,7 @@ func shells(t *testing.T, run func(t *testing.T, shell string)) {
 
 // TestTab presses TAB in real shells, and runs what comes of it: values of each kind, and what they are.
 func TestTab(t *testing.T) {
+	t.Parallel()
 	installed := share(t, "2026-05-12")
 	shells(t, func(t *testing.T, shell string) {
 		h := newHome(t)
@@ -200,6 +201,7 @@ func TestTab(t *testing.T) {
 // TestTabInAHostileHome: names that others have chosen run nothing, neither when they are offered nor when they are taken, and show nothing
 // but themselves; nor does what was typed run.
 func TestTabInAHostileHome(t *testing.T) {
+	t.Parallel()
 	installed := share(t, "2026-05-12")
 	shells(t, func(t *testing.T, shell string) {
 		h := namedHome(t)
@@ -233,6 +235,7 @@ func TestTabInAHostileHome(t *testing.T) {
 
 // TestScriptsEvaluateNothing: no completion script hands what was typed to the shell as code.
 func TestScriptsEvaluateNothing(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	for _, program := range binaries(t) {
 		for _, shell := range []string{"bash", "zsh", "fish"} {

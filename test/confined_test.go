@@ -14,6 +14,7 @@ import (
 
 // The real stages, while they wait for input, have given up new privileges, are held to a filter, and show nobody their memory.
 func TestStagesAreConfined(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	env := []string{"HOME=" + home, "CLAWSH_HOME=" + home + "/.clawsh", "PATH=" + os.Getenv("PATH")}
 	initialise := exec.Command(filepath.Join(bin, "clawsh"), "init")

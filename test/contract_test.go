@@ -248,6 +248,7 @@ type tableRow struct {
 
 // TestEveryCommandKeepsTheContract walks all commands of all programs, in both formats, with good and with bad usage.
 func TestEveryCommandKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	listed := newHome(t)
 	for _, program := range binaries(t) {
 		for _, row := range commandTable(t, listed, program) {

@@ -10,6 +10,7 @@ import (
 // TestCommandCorpusMiddle holds the gate to what each list expects of the middle way (harmless = "low", high = "ask"): no
 // hostile command runs unasked, what is blocked stays blocked, what only reads runs, everything else asks.
 func TestCommandCorpusMiddle(t *testing.T) {
+	t.Parallel()
 	cases, err := corpus.Load("../testdata/commands")
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ const knownMisses = "../testdata/commands/known_misses.txt"
 // that is not a known miss fails, and so does a known miss that is none any more. UPDATE_SCRIPTS=1 rewrites the known
 // misses: look at the difference.
 func TestCommandCorpus(t *testing.T) {
+	t.Parallel()
 	cases, err := corpus.Load("../testdata/commands")
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +73,7 @@ func writeMisses(t *testing.T, cases []corpus.Case, levels []corpus.Level) {
 
 // TestCommandCorpusCanFail shows that the comparison is one: each list judges by its own rule.
 func TestCommandCorpusCanFail(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		file              string
 		want, least       corpus.Level
@@ -101,6 +103,7 @@ func TestCommandCorpusCanFail(t *testing.T) {
 
 // TestMiddleWayCanFail shows that each list expects something of the middle way.
 func TestMiddleWayCanFail(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		c     corpus.Case
 		right string // the decisions that pass
@@ -139,6 +142,7 @@ const (
 // TestSurroundingsMakeNothingMilder puts the commands of the lists into larger scripts: the gate may only become stricter. What
 // is no whole command by itself is left out.
 func TestSurroundingsMakeNothingMilder(t *testing.T) {
+	t.Parallel()
 	cases, err := corpus.Load("../testdata/commands")
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 // claw-receipt set-aside is killed at random moments: the log that is verified then is the old one, as it was, or the new one, and once
 // set-aside has run again it is the new one, and the old one is whole, whichever file of it was damaged.
 func TestCrashKilledSetAside(t *testing.T) {
+	t.Parallel()
 	c := newCrash(t)
 	c.decisions(0, 300) // two parts and a log
 	c.recover()

@@ -55,6 +55,7 @@ func (c *crash) one(want int) {
 
 // A call that still runs is not taken for interrupted, although its permit has expired: its stages run.
 func TestCrashRecoverLeavesRunningCalls(t *testing.T) {
+	t.Parallel()
 	c := newCrash(t)
 	h := c.startChain(0, true)
 	if h == nil {
@@ -112,6 +113,7 @@ func TestCrashRecoverLeavesRunningCalls(t *testing.T) {
 
 // A program that was killed with the broker was run, and its receipt does not say that it could not be.
 func TestCrashKilledBrokerDoesNotLie(t *testing.T) {
+	t.Parallel()
 	c := newCrash(t)
 	h := c.startChain(0, true)
 	if h == nil {
@@ -154,6 +156,7 @@ func there(file string) bool { _, err := os.Stat(file); return err == nil }
 
 // claw-receipt recover is killed while it writes, again and again, alone and several at once; in the end each call has one receipt.
 func TestCrashKilledRecover(t *testing.T) {
+	t.Parallel()
 	c := newCrash(t)
 	kills, rounds := 0, need.Rounds(10, 40)
 	r := c.rng(0, 2)
@@ -205,6 +208,7 @@ func readWhole(c *crash) (ids []string) {
 
 // Several that recover at once write one receipt a call, whatever else stands in the audit log.
 func TestCrashRecoverAtOnce(t *testing.T) {
+	t.Parallel()
 	c := newCrash(t)
 	c.damaged()
 	sum, mu := 0, sync.Mutex{}
@@ -240,6 +244,7 @@ func (c *crash) damaged() {
 
 // Whatever becomes of the note of how far was looked, and of the audit log, no call gets a second receipt.
 func TestCrashRecoverTrustsNoNote(t *testing.T) {
+	t.Parallel()
 	c := newCrash(t)
 	c.damaged()
 	if d := c.recover(); len(d.Data.Written) != 80 {

@@ -74,6 +74,7 @@ func closeObjects(schema any) {
 
 // TestExamplesOfData: each schema of a command's data has an example, which it takes.
 func TestExamplesOfData(t *testing.T) {
+	t.Parallel()
 	files, _ := filepath.Glob("../docs/schemas/data/*.json")
 	if len(files) < 50 {
 		t.Fatalf("%d schemas", len(files))

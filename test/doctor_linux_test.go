@@ -32,6 +32,7 @@ cd "$CLAWSH_HOME/receipts" && ls -A | grep doctor
 
 // TestDoctorLooksAtTheDisks: a disk that is small, full or read-only is named, and nothing is left on it.
 func TestDoctorLooksAtTheDisks(t *testing.T) {
+	t.Parallel()
 	if err := exec.Command("unshare", "-rm", "true").Run(); err != nil {
 		need.Skip(t, need.Namespaces, "a small disk of our own cannot be made: %v", err)
 	}

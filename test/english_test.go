@@ -67,6 +67,7 @@ func rejected(t *testing.T) (words []*regexp.Regexp) {
 
 // TestPlainEnglish: what people read has none of the phrases that once made them read a sentence twice, and no word that the glossary rejects.
 func TestPlainEnglish(t *testing.T) {
+	t.Parallel()
 	texts, words := 0, rejected(t)
 	check := func(where, text string) {
 		texts++

@@ -11,6 +11,7 @@ import (
 
 // The emergency stop ends a running command within a second, with all that it started and hid, and lets nothing new start.
 func TestEstopEndsWhatRuns(t *testing.T) {
+	t.Parallel()
 	needSandbox(t)
 	home := t.TempDir()
 	env := []string{"HOME=" + home, "CLAWSH_HOME=" + home + "/.clawsh", "PATH=" + os.Getenv("PATH")}

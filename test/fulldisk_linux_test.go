@@ -44,6 +44,7 @@ claw-receipt verify --output-format json --jq '"\(.data.count) \(.data.head)"'
 
 // TestNothingRunsWithoutRoomForReceipts: with a full disk for receipts a turn runs no tool and says why, and so does a single call.
 func TestNothingRunsWithoutRoomForReceipts(t *testing.T) {
+	t.Parallel()
 	if err := exec.Command("unshare", "-rm", "true").Run(); err != nil {
 		need.Skip(t, need.Namespaces, "a small disk of our own cannot be made: %v", err)
 	}

@@ -70,6 +70,7 @@ echo done
 // TestForgettingOnAFullDisk: whatever room there is, either nothing is forgotten or everything, mirrors and memory agree, and what is
 // not done to the end is said and can be finished.
 func TestForgettingOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	if err := exec.Command("unshare", "-rm", "true").Run(); err != nil {
 		need.Skip(t, need.Namespaces, "a small disk of our own cannot be made: %v", err)
 	}

@@ -21,6 +21,7 @@ func read(t *testing.T, path string) string {
 
 // TestFurniture checks what stands around the code: who may use it, what changed, and what an issue has to bring.
 func TestFurniture(t *testing.T) {
+	t.Parallel()
 	license := read(t, "../LICENSE")
 	if !strings.HasPrefix(license, "MIT License\n") || !strings.Contains(license, "The clawsh authors") {
 		t.Errorf("LICENSE: %.80s", license)
@@ -43,6 +44,7 @@ var markdownLink = regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)\s]*)?\)`)
 
 // TestLinksLeadToFiles follows every relative link of the pages.
 func TestLinksLeadToFiles(t *testing.T) {
+	t.Parallel()
 	var pages []string
 	for _, pattern := range []string{"../*.md", "../docs/*.md", "../.github/*.md"} {
 		found, err := filepath.Glob(pattern)
@@ -71,6 +73,7 @@ var pathInText = regexp.MustCompile("`((?:lib|cmd|test|testdata|docs)/[\\w./]+)`
 // TestWalksLeadThroughRealFiles: every file that CONTRIBUTING.md names is there, but those that its examples make, and so is what it says to
 // look for in one.
 func TestWalksLeadThroughRealFiles(t *testing.T) {
+	t.Parallel()
 	text := read(t, "../CONTRIBUTING.md")
 	paths := pathInText.FindAllStringSubmatch(text, -1)
 	if len(paths) < 25 {

@@ -46,6 +46,7 @@ func settled(key string) string {
 
 // TestGitKeysAreClassified: a key that may name a program or a file and that nobody has looked at fails.
 func TestGitKeysAreClassified(t *testing.T) {
+	t.Parallel()
 	kinds := gitKeys(t)
 	out, err := exec.Command("git", "help", "--config").Output()
 	if err != nil {

@@ -161,6 +161,7 @@ var gitLooks = []string{"git status --ignored", "git diff HEAD~1", "git log -p -
 // TestReadingGitStaysInside runs what is deemed reading in repositories that lead out of the workspace wherever they can: what
 // lies there is not shown, though the sandbox lets programs read it.
 func TestReadingGitStaysInside(t *testing.T) {
+	t.Parallel()
 	needSandbox(t)
 	home := t.TempDir()
 	w := filepath.Join(home, "clawsh-workspace")

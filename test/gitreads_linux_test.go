@@ -117,6 +117,7 @@ var gitReads = []string{"git status", "git status -v -v", "git status --porcelai
 // TestReadingGitRunsNothing runs what is deemed reading in a repository whose settings name a program wherever they can: at full,
 // where no call is low, none of them runs, and at the middle way neither.
 func TestReadingGitRunsNothing(t *testing.T) {
+	t.Parallel()
 	needSandbox(t)
 	for _, way := range []string{`autonomy = "full"`, `autonomy = "supervised"` + "\n" + `harmless = "low"`} {
 		home := t.TempDir()

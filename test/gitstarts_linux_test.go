@@ -119,6 +119,7 @@ func starting(repo string) string {
 // TestReadingGitStartsNothing names in a repository's settings what git itself has to execute: the system's loader, which runs any
 // file that it can read, git, and its helpers. None of them is started by git that only looks.
 func TestReadingGitStartsNothing(t *testing.T) {
+	t.Parallel()
 	needSandbox(t)
 	home := t.TempDir()
 	w := filepath.Join(home, "clawsh-workspace")

@@ -20,6 +20,7 @@ import (
 // TestHostileCommandsChangeNothing runs every hostile command of the corpus at the level full, where only block rules stop any:
 // whatever the gate lets through, no file outside the workspace has changed when all have ended. It runs as nobody, if that can be.
 func TestHostileCommandsChangeNothing(t *testing.T) {
+	t.Parallel()
 	needSandbox(t)
 	cases, err := corpus.Load("../testdata/commands")
 	if err != nil {

@@ -113,6 +113,7 @@ func (h *home) onTerminal(t *testing.T, stdin string, words ...string) string {
 
 // TestNothingHostileReachesATerminal: every command of every program, in a home full of hostile text and with hostile arguments.
 func TestNothingHostileReachesATerminal(t *testing.T) {
+	t.Parallel()
 	h, all := hostileHome(t)
 	shown := 0
 	for _, program := range binaries(t) {
@@ -155,6 +156,7 @@ func TestNothingHostileReachesATerminal(t *testing.T) {
 
 // TestDifferentNamesLookDifferent: no two files that a listing names look alike, where no letters of two alphabets do.
 func TestDifferentNamesLookDifferent(t *testing.T) {
+	t.Parallel()
 	names := []string{"a", " a", "a ", "a  ", "a\u00a0", "é", "e\u0301", "a\\nb", "a\nb", `a\x0ab`, "a\u200b", "a\u202e", "a\u034f", "a\ufe0f", "a\xff", `a\xff`,
 		"a\u00ff", "a\ufffd", "가", "\u1100\u1161", "が", "か\u3099", "آ", "ا\u0653", "a\t", "a\u2028", "a\U000e0061", "Å", "A\u030a", "\u212b", " ", "  "}
 	for _, hostile := range hostileText {

@@ -25,6 +25,7 @@ var singular = map[string]bool{"is": true, "was": true, "has": true, "lies": tru
 
 // TestNoBarePlurals finds texts that would say "1 rounds": numbers are put before words by spelling.Count.
 func TestNoBarePlurals(t *testing.T) {
+	t.Parallel()
 	for _, root := range []string{"../cmd", "../lib"} {
 		files := map[string]*ast.File{}
 		constant := map[string]bool{} // by directory and name: the sizes of limits, of which none is one
@@ -110,6 +111,7 @@ func constants(f *ast.File) (names []string) {
 }
 
 func TestPlurals(t *testing.T) {
+	t.Parallel()
 	for src, want := range map[string]bool{
 		`f("%d rounds", n)`: true, `f(w, "of %s: "+"%d entries", x, n)`: true, `f("%v calls", n)`: true, `f("%d%% of %d turns", a, b)`: true,
 		`f("%s", n)`: false, `f("receipt %d is not", n)`: false, `f("more than %d bytes", n)`: false, `f("%d matches (at most %d)", n, m)`: true,

@@ -36,6 +36,7 @@ var large = map[string]string{
 
 // TestSizes holds files and functions to their sizes, those of tests too.
 func TestSizes(t *testing.T) {
+	t.Parallel()
 	found := map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {

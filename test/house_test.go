@@ -50,6 +50,7 @@ func goList(t *testing.T, args ...string) []string {
 }
 
 func TestImportsPointDown(t *testing.T) {
+	t.Parallel()
 	for _, line := range goList(t, "-f", `{{$p := .ImportPath}}{{range .Imports}}{{$p}}>{{.}} {{end}}`, "./lib/...") {
 		from, to, _ := strings.Cut(line, ">")
 		if !strings.HasPrefix(to, "clawsh/") {
@@ -66,6 +67,7 @@ func TestImportsPointDown(t *testing.T) {
 
 // TestLinkLists holds each binary to its imports.txt: our own packages and other modules' packages that it may contain.
 func TestLinkLists(t *testing.T) {
+	t.Parallel()
 	for _, name := range binaries(t) {
 		want := readList(t, filepath.Join("..", "cmd", name, "imports.txt"))
 		var got []string
@@ -99,6 +101,7 @@ func TestLinkLists(t *testing.T) {
 
 // TestForbiddenLinks are the lines that no imports.txt may give up (DESIGN §5).
 func TestForbiddenLinks(t *testing.T) {
+	t.Parallel()
 	sqlite := "github.com/ncruces/go-sqlite3"
 	for name, never := range map[string][]string{
 		"claw-gate":    {"net/http", "clawsh/lib/process", "clawsh/lib/provider", "clawsh/lib/tool", sqlite},
@@ -121,6 +124,7 @@ func TestForbiddenLinks(t *testing.T) {
 // TestStartsNothing looks into the binaries that must not start programs or speak HTTP: no function that does is in them. The gate
 // imports os/exec, by a test's help in a package of the shell's parser; the linker leaves it out.
 func TestStartsNothing(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"claw-gate", "claw-receipt", "claw-mem"} {
 		bin := filepath.Join(t.TempDir(), name)
 		build := exec.Command("go", "build", "-o", bin, "./cmd/"+name)
@@ -147,6 +151,7 @@ func TestStartsNothing(t *testing.T) {
 }
 
 func TestMainsAreSmallAndNamesAreNouns(t *testing.T) {
+	t.Parallel()
 	for _, name := range binaries(t) {
 		b, err := os.ReadFile(filepath.Join("..", "cmd", name, "main.go"))
 		if err != nil {
@@ -165,6 +170,7 @@ func TestMainsAreSmallAndNamesAreNouns(t *testing.T) {
 
 // TestOneCodec keeps JSON on the wire strict: encoding/json folds case, takes the last duplicate and repairs UTF-8.
 func TestOneCodec(t *testing.T) {
+	t.Parallel()
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
@@ -190,6 +196,7 @@ func TestOneCodec(t *testing.T) {
 // TestOneListOfKinds: nobody but the table keeps a list of kinds of records; what holds for some of them is a trait there, or a row of
 // the memory's forms.
 func TestOneListOfKinds(t *testing.T) {
+	t.Parallel()
 	lists := 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -268,6 +275,7 @@ var ownContainment = regexp.MustCompile(`(HasPrefix|CutPrefix)\(.*\+ ?("/"|strin
 // TestOneContainmentCheck: what contains a path is told by lib/place alone. Four packages had a check of their own, and their arguments
 // were not in the same order.
 func TestOneContainmentCheck(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []string{`strings.HasPrefix(path, dir+"/")`, `strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")`, `rel, err := filepath.Rel(base, path)`,
 		`strings.HasPrefix(path, dir+string(os.PathSeparator))`, `strings.CutPrefix(path, dir + "/")`} {
 		if !ownContainment.MatchString(bad) {

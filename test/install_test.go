@@ -16,6 +16,7 @@ import (
 
 // TestPagesAreMade: the pages of docs/ that are made from tables are what make docs writes now.
 func TestPagesAreMade(t *testing.T) {
+	t.Parallel()
 	programs, err := manual.Programs(bin)
 	if err != nil {
 		t.Fatal(err)
@@ -71,6 +72,7 @@ func listed(t *testing.T, dir string) map[string]string {
 
 // TestManPages: there is one for each program and each format, mandoc finds nothing wrong with them, and they can be reproduced.
 func TestManPages(t *testing.T) {
+	t.Parallel()
 	dir := share(t, "2026-05-12")
 	if !maps.Equal(listed(t, dir), listed(t, share(t, "2026-05-12"))) {
 		t.Error("made twice, they differ")
@@ -150,6 +152,7 @@ func installer(t *testing.T, fail bool, args ...string) string {
 // TestUninstallRemovesWhatInstallPutThere: what was there before is there afterwards, and nothing else; a version that has a file no
 // more takes it away.
 func TestUninstallRemovesWhatInstallPutThere(t *testing.T) {
+	t.Parallel()
 	prefix := filepath.Join(t.TempDir(), "a prefix", "usr")
 	for _, d := range []string{"share/man/man1", "bin"} {
 		if err := os.MkdirAll(filepath.Join(prefix, d), 0o755); err != nil {
@@ -199,6 +202,7 @@ func TestUninstallRemovesWhatInstallPutThere(t *testing.T) {
 
 // TestUninstallStaysBelow: a list that names what is elsewhere, or what a link leads to, is refused, and nothing is removed.
 func TestUninstallStaysBelow(t *testing.T) {
+	t.Parallel()
 	for _, list := range []string{"f ../precious\n", "f share/../../precious\n", "f TOP/precious\n", "f /TOP/precious\n", "d ../usr/..\n",
 		"f ../precious", "f bin/clawsh\nf ../precious\n", "f out/precious\n", "f ./out/precious\n", "f share/out/precious\n",
 		"f share/a b/precious\n", "f out/deep/precious\n", "d out/deep\n", "f out//precious\n", "../precious\n", "x out\n", "\n"} {
@@ -239,6 +243,7 @@ func TestUninstallStaysBelow(t *testing.T) {
 
 // TestInstallListIsNoLink: a list that a link leads to is another's.
 func TestInstallListIsNoLink(t *testing.T) {
+	t.Parallel()
 	for _, link := range []string{"share", "share/clawsh", "share/clawsh/installed"} {
 		top := t.TempDir()
 		prefix, elsewhere := top+"/usr", top+"/elsewhere"
@@ -257,6 +262,7 @@ func TestInstallListIsNoLink(t *testing.T) {
 
 // TestInstallGoesBelowDESTDIR: what make install and make uninstall run names PREFIX below DESTDIR.
 func TestInstallGoesBelowDESTDIR(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "make")
 	for _, target := range []string{"install", "uninstall"} {
 		out, err := exec.Command("make", "-n", "-C", "..", target, "DESTDIR=/tmp/stage", "PREFIX=/usr").CombinedOutput()

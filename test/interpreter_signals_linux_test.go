@@ -61,6 +61,7 @@ func main() {
 
 // No program of a call signals its interpreter: not the first one either.
 func TestNoProgramSignalsItsInterpreter(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"native", "landlock"} {
 		t.Run(engine, func(t *testing.T) {
 			_, run := withHelper(t, engine, signaller)
@@ -99,6 +100,7 @@ func main() {
 
 // What a program does to its descriptors, the interpreter's own output and that of later programs does not feel.
 func TestNoProgramTakesLaterOutput(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"native", "landlock", "off"} {
 		t.Run(engine, func(t *testing.T) {
 			workspace, run := withHelper(t, engine, nonblocking)

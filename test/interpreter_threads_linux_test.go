@@ -149,6 +149,7 @@ func numbers() string {
 
 // No program of a call has any effect on a thread of its interpreter: not on the one that starts it, and at no time.
 func TestNoProgramTouchesAThreadOfItsInterpreter(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"native", "landlock"} {
 		t.Run(engine, func(t *testing.T) {
 			_, run := withHelper(t, engine, toucher+numbers())

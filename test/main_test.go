@@ -32,24 +32,35 @@ func run(m *testing.M) int {
 		return 1
 	}
 	syscall.Umask(0o022) // a home in a directory that others may write to is refused
-	dir, err := os.MkdirTemp("", "clawsh-bin-")
+	remove, err := programs()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-o", dir+"/", "clawsh/cmd/...")
+	defer remove()
+	return m.Run()
+}
+
+// programs builds the programs under test, which remove takes away again, or takes those that CLAWSH_BIN says.
+func programs() (remove func(), err error) {
+	if bin = os.Getenv("CLAWSH_BIN"); bin != "" {
+		return func() {}, nil
+	}
+	if bin, err = os.MkdirTemp("", "clawsh-bin-"); err != nil {
+		return nil, err
+	}
+	build := exec.Command("go", "build", "-o", bin+"/", "clawsh/cmd/...")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the binaries: %v\n%s", err, out)
-		return 1
+		os.RemoveAll(bin)
+		return nil, fmt.Errorf("build the binaries: %v\n%s", err, out)
 	}
-	bin = dir
-	return m.Run()
+	return func() { os.RemoveAll(bin) }, nil
 }
 
 // TestScripts runs every file below scripts/, each as a test of its own.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	dirs, err := filepath.Glob("scripts/*")
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no scripts: %v", err)
@@ -61,6 +72,7 @@ func TestScripts(t *testing.T) {
 			t.Fatalf("%s: %d scripts among %d files: what no test runs proves nothing", dir, len(files), len(all))
 		}
 		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
 			testscript.Run(t, testscript.Params{Dir: dir, Setup: setup, RequireExplicitExec: true, RequireUniqueNames: true,
 				UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "", Cmds: commands, Condition: required})
 		})

@@ -90,6 +90,7 @@ func holds(t *testing.T, h *home, ids []string) {
 
 // TestEightProcessesRemember: eight claw-mem write at once without an error, and others read, delete and back up meanwhile.
 func TestEightProcessesRemember(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	const each = 60
 	var all sync.WaitGroup
@@ -129,6 +130,7 @@ func TestEightProcessesRemember(t *testing.T) {
 
 // TestKilledProcessesLoseNothing kills two writers at random moments, again and again.
 func TestKilledProcessesLoseNothing(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	var acknowledged []string
 	for round := range 8 {
@@ -165,6 +167,7 @@ claw-mem export >exported
 `
 
 func TestFullDiskLosesNothing(t *testing.T) {
+	t.Parallel()
 	if err := exec.Command("unshare", "-rm", "true").Run(); err != nil {
 		need.Skip(t, need.Namespaces, "a small disk of our own cannot be made: %v", err)
 	}

@@ -24,6 +24,7 @@ const canarySecret = "canary-7f3ad1c9"
 // workspace is changed, made, or shown. A few batches of them run, or those for which ATTACK_TIME suffices; ATTACK_SEED says where
 // it begins: the same seed gives the same commands.
 func TestMutantsTouchNothing(t *testing.T) {
+	t.Parallel()
 	needSandbox(t)
 	more, seed := attackTime(t, need.Rounds(3, 30)), uint64(1)
 	if s := os.Getenv("ATTACK_SEED"); s != "" {

@@ -18,6 +18,7 @@ import (
 // TestObeyedFiles shows for each program that it really obeys: it is started in a workspace with the file, and the canary is there. Then
 // it shows that clawsh, at the level full with nobody to ask, writes the file by no route.
 func TestObeyedFiles(t *testing.T) {
+	t.Parallel()
 	needSandbox(t)
 	for _, c := range canaries {
 		t.Run(c.file, func(t *testing.T) {
@@ -222,6 +223,7 @@ var said = map[string]string{
 
 // TestEveryRowIsShown: a row has a canary or says where it is documented.
 func TestEveryRowIsShown(t *testing.T) {
+	t.Parallel()
 	for _, row := range obeyed.Rows() {
 		shown := said[row.Names[0]] != "" || slices.ContainsFunc(canaries, func(c canary) bool {
 			r, ok := obeyed.Match(c.file)

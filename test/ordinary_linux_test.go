@@ -17,6 +17,7 @@ import (
 // executor: what the gate took for understood is not refused when its words are known. Whether a command finds what it looks
 // for is its own affair.
 func TestOrdinaryCommandsRun(t *testing.T) {
+	t.Parallel()
 	needSandbox(t)
 	cases, err := corpus.Load("../testdata/commands")
 	if err != nil {

@@ -17,6 +17,7 @@ func TestGuideExamples(t *testing.T) { runExamples(t, newHome(t), "../docs/GUIDE
 
 // TestREADMETranscript runs what the README shows, in the project that it is about; an ellipsis stands for what differs each time.
 func TestREADMETranscript(t *testing.T) {
+	t.Parallel()
 	h := &home{dir: t.TempDir()}
 	h.env = []string{"HOME=" + h.dir, "PATH=" + bin + ":" + os.Getenv("PATH"), "TZ=UTC"}
 	h.run(t, "clawsh", "init")
@@ -50,6 +51,7 @@ func TestREADMETranscript(t *testing.T) {
 
 // TestLinks: what the documents link to is there, the headings too.
 func TestLinks(t *testing.T) {
+	t.Parallel()
 	pages, _ := filepath.Glob("../docs/*.md")
 	tops, _ := filepath.Glob("../*.md")
 	links := 0
@@ -93,6 +95,7 @@ func hasHeading(text, anchor string) bool {
 // TestChainCanBeVerifiedWithoutClawsh runs the lines of SCHEMAS.md that need jq and sha256sum alone, over a log that is
 // intact and over one that is not.
 func TestChainCanBeVerifiedWithoutClawsh(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	for range 3 {
 		h.run(t, "clawsh", "tool", "run", "time")
@@ -139,6 +142,7 @@ func runExamples(t *testing.T, h *home, page string, atLeast int) (printed strin
 
 // TestDemo runs what "make demo" runs.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	out, err := exec.Command("./demo.sh", bin).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -19,6 +19,7 @@ var systems = []string{"linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm
 
 // TestReleaseNamesEveryProgram: what is tried after an installation, and what the licence and the version are, is said alike everywhere.
 func TestReleaseNamesEveryProgram(t *testing.T) {
+	t.Parallel()
 	run, formula := read(t, "../.release/run"), read(t, "../.release/clawsh.rb")
 	for path, pattern := range map[string]string{"../Makefile": `(?m)^PROGRAMS := (.*)$`, "../.release/clawsh.rb": `%w\[(.*)\]\.each`,
 		"../.release/test": `(?m)^programs='(.*)'$`} {
@@ -46,6 +47,7 @@ func TestReleaseNamesEveryProgram(t *testing.T) {
 
 // TestReleaseTemplatesAreFilled: each place in the formula and the container file is one that .release/run fills in, and each archive has its hash.
 func TestReleaseTemplatesAreFilled(t *testing.T) {
+	t.Parallel()
 	known := []string{"@VERSION@", "@COMMIT@", "@HOMEPAGE@", "@URL@"}
 	for _, name := range known {
 		if !strings.Contains(read(t, "../.release/run"), "text//"+name+"/") {
@@ -76,6 +78,7 @@ func TestReleaseTemplatesAreFilled(t *testing.T) {
 // TestComponentsAreWhatIsLinked makes the list of components of the programs under test: it names each program, and each module that go
 // links, with its checksum, and no path of the machine.
 func TestComponentsAreWhatIsLinked(t *testing.T) {
+	t.Parallel()
 	args := []string{"version", "-m", "-json"}
 	for _, name := range binaries(t) {
 		args = append(args, filepath.Join(bin, name))

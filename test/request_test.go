@@ -15,6 +15,7 @@ import (
 
 // TestFirstRequestIsSmall holds the first request of a default turn to its limit, and its parts to the whole.
 func TestFirstRequestIsSmall(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	var body []byte
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

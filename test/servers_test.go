@@ -42,6 +42,7 @@ type quirkRun struct {
 // TestServers walks testdata/servers over the real binaries and a real server on this machine: once with a server that answers
 // whole, once with one that streams, to a user who wants the answer piece by piece.
 func TestServers(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../testdata/servers/*.txtar")
 	if err != nil || len(files) < 60 {
 		t.Fatalf("%d files, %v", len(files), err)

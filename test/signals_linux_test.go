@@ -45,6 +45,7 @@ type signalling struct {
 // codes are those of the signal, or of a program that had ended; nothing of it is left running; afterwards every released call has one receipt,
 // and log, memory and locks are as they should be. CLAWSH_SEED replays the moments.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	rounds := need.Rounds(24, 100)
 	s := &signalling{crash: newCrash(t), codes: map[string]int{}}
 	s.prepare()

@@ -15,6 +15,7 @@ import (
 // TestSoakRunsAllRounds: each test that runs a few rounds by default is among those of which make soak, and thereby continuous
 // integration, runs all.
 func TestSoakRunsAllRounds(t *testing.T) {
+	t.Parallel()
 	makefile, err := os.ReadFile("../Makefile")
 	if err != nil {
 		t.Fatal(err)

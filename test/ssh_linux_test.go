@@ -93,6 +93,7 @@ func (f *far) line(host string, stage string) string {
 
 // TestStagesBySSH: stages on two hosts, with two homes, of which public keys alone are carried over.
 func TestStagesBySSH(t *testing.T) {
+	t.Parallel()
 	f, near := newFar(t), newHome(t)
 	sh := func(script string, in string) (string, error) {
 		cmd := exec.Command("bash", "-c", "set -o pipefail; "+script)

@@ -341,6 +341,7 @@ func (o *outsider) extends(log, text string) (int, error) {
 
 // TestVectorsByOthers: an implementation that shares no code with ours, and verify.sh, find what the vectors are to be found.
 func TestVectorsByOthers(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "bash", "jq", "openssl", "sha256sum")
 	o := newOutsider(t)
 	raw, err := os.ReadFile(vectors + "/verdicts.jsonl")

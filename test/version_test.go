@@ -14,6 +14,7 @@ import (
 
 // TestEveryProgramNamesItsCommit: version, commit and the commit's date, never the time of the build, are in every program.
 func TestEveryProgramNamesItsCommit(t *testing.T) {
+	t.Parallel()
 	commit, date := stamped(t)
 	dir := bin
 	if commit != "" { // whatever GOFLAGS says of the machine that tests

@@ -34,6 +34,7 @@ var awkward = []string{
 // TestIndependentWriter: a writer in another language, written after SCHEMAS.md alone, appends the receipts of the same results to the byte,
 // head included, and verify accepts its log and goes on from it.
 func TestIndependentWriter(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "python3", "openssl")
 	h := newHome(t)
 	results := strings.Join(h.filter(t, "claw-exec", strings.Join(h.filter(t, "claw-gate", strings.Join([]string{

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"clawsh/lib/record"
+	"clawsh/test/need"
 )
 
 // startedSigns are what is said by what a looking git has started: our canary, git that is told to run what it does not know or
@@ -128,7 +129,11 @@ func TestReadingGitStartsNothing(t *testing.T) {
 	if out, err := setUp.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	from, traps := filepath.Join(t.TempDir(), "r"), starts(t)
+	from, traps, least := filepath.Join(t.TempDir(), "r"), starts(t), 5 // so many at least must start something
+	if !need.Soak() {
+		nth := 0
+		traps, least = slices.DeleteFunc(traps, func(trap) bool { nth++; return nth%3 != 1 }), 2
+	}
 	elfRepository(t, from)
 	var in bytes.Buffer
 	for i, p := range traps {
@@ -160,7 +165,7 @@ func TestReadingGitStartsNothing(t *testing.T) {
 			started++
 		}
 	}
-	if started < 5 {
+	if started < least {
 		t.Errorf("only %d of %d start something without a sandbox, so that they show nothing", started, len(traps))
 	}
 	t.Logf("without the sandbox %d of %d start something", started, len(traps))

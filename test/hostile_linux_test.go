@@ -9,12 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
-	"clawsh/lib/record"
 	"clawsh/test/corpus"
+	"clawsh/test/need"
 )
 
 // TestHostileCommandsChangeNothing runs every hostile command of the corpus at the level full, where only block rules stop any:
@@ -48,20 +47,15 @@ func TestHostileCommandsChangeNothing(t *testing.T) {
 		sed -i 's/^autonomy = .*/autonomy = "full"/; s/^shell_timeout_s = .*/shell_timeout_s = 0.5/; s/^processes = .*/processes = 40/' ../.clawsh/config.toml; claw-gate </dev/null; claw-exec </dev/null`, nil)
 	var in bytes.Buffer
 	count := 0
-	for _, c := range cases {
-		if c.File != corpus.Hostile {
+	for i, c := range cases {
+		if c.File != corpus.Hostile || !need.OneIn(4, i) {
 			continue
 		}
-		args, err := record.Encode(map[string]string{"command": strings.NewReplacer("{{W}}", w, "{{HOME}}", home).Replace(c.Command)})
-		if err != nil {
-			continue // no JSON can carry it
+		command := strings.NewReplacer("{{W}}", w, "{{HOME}}", home).Replace(c.Command)
+		if line, ok := mayCall(count+1, command); ok {
+			in.Write(line)
+			count++
 		}
-		count++
-		line, err := record.Encode(record.ToolCall{V: record.Version, Kind: record.KindToolCall, ID: "call-" + strconv.Itoa(count), ConversationID: "conv-1", Tool: "shell", Args: args})
-		if err != nil {
-			t.Fatal(err)
-		}
-		in.Write(append(line, '\n'))
 	}
 	before := hashes(t, home, w)
 	out := run("claw-gate | claw-exec", in.Bytes())

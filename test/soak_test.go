@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -69,7 +70,7 @@ func asksForRounds(f *ast.FuncDecl) (asks bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
 			x, isName := s.X.(*ast.Ident)
-			asks = asks || isName && x.Name == "need" && (s.Sel.Name == "Rounds" || s.Sel.Name == "Soak")
+			asks = asks || isName && x.Name == "need" && slices.Contains([]string{"Rounds", "Soak", "OneIn"}, s.Sel.Name)
 		}
 		return true
 	})

@@ -8,13 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"clawsh/test/need"
 )
 
 // TestAKilledProcessLeavesALag: whatever a process that was killed has not mirrored, the next record of the conversation brings, once and in
 // its order; until then the mirror is behind and not damaged. The cases are drawn: how much was said, how many lines are missing,
 // where the file ends, and whether somebody wrote to it.
 func TestAKilledProcessLeavesALag(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(need.Rounds(8, 60)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		s := openTemp(t)
 		m := &Mirror{Dir: filepath.Join(t.TempDir(), "agents"), Store: s}

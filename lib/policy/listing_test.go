@@ -101,7 +101,7 @@ func TestDirectoriesTakeSteps(t *testing.T) {
 	for _, names := range []int{3000} {
 		for i, name := range slices.Sorted(maps.Keys(walks)) {
 			parts := walks[name]
-			if !need.Soak() && i%3 > 0 {
+			if !need.OneIn(6, i) {
 				continue
 			}
 			for _, n := range []int{60} {

@@ -34,8 +34,11 @@ func TestLowProgramsOpenWhatIsNamed(t *testing.T) {
 		commands = append(commands, variants(&programs[i])...)
 	}
 	ran := map[string]bool{}
-	for _, c := range commands {
+	for i, c := range commands {
 		name, _, _ := strings.Cut(c, " ")
+		if ran[name] && !need.OneIn(8, i) {
+			continue
+		}
 		if _, err := exec.LookPath(name); err != nil || name == "git" { // git has a test of its own, with every key that it knows
 			continue
 		}

@@ -169,6 +169,7 @@ func TestConfirm(t *testing.T) {
 		{"long", "", strings.Repeat("y", 100) + "\n", "false the answer is longer than 64 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			p := newPTY(t)
 			p.types(c.before)
 			p.shows(strings.ReplaceAll(c.before, "\n", "\r\n")) // its echo: it has arrived

@@ -94,7 +94,7 @@ func TestEnvironmentOfPrograms(t *testing.T) {
 		"f() { local A=1; export A; env; unset A; env; }; f; env", "unset HELD; env", "unset HELD; HELD=1; env", "readonly A=1; export A; env",
 		"export A=1 B=2; readonly A; (unset B; env); env", "export A=1; A=2 env; env", "set -a; A=1; env; set +a; B=1; env"}
 	v := &variableScripts{Rand: rand.New(rand.NewPCG(1, 2))}
-	for range 300 {
+	for range need.Rounds(60, 300) {
 		scripts = append(scripts, v.list(2, false))
 	}
 	for _, script := range scripts {

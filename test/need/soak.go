@@ -12,6 +12,9 @@ const SoakVariable = "CLAWSH_SOAK"
 // Soak tells whether all rounds are asked for.
 func Soak() bool { return os.Getenv(SoakVariable) != "" }
 
+// OneIn tells whether a test takes the i-th of its cases: each in a soak, one in n in every run.
+func OneIn(n, i int) bool { return Soak() || i%n == 0 }
+
 // Rounds is how many rounds a test runs: few in every run, all of them, or some times as many, in a soak.
 func Rounds(few, all int) int {
 	if !Soak() {

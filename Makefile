@@ -30,7 +30,7 @@ race: ## the packages and the confinement of each program with the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./lib/... ./cmd/...
 
 # Tests of which make test runs a few rounds: those that call need.Rounds or need.Soak.
-SOAKED   := Crash|Signals|Mutants|Surroundings|Stays|Starts|Hostile|Ordinary|Tasks|Steps|TestObeyed$$|Words|Opens?|WhileMig|Lag|Tiles|Environment
+SOAKED   := Crash|Signals|Mutants|Surroundings|Stays|Starts|Hostile|Ordinary|Independent|Tasks|Steps|TestObeyed$$|Words|Opens?|WhileMig|Lag|Tiles|Environment
 REPEATED := EightProcesses|KilledProcesses|Kill|FullDisk|FullDatabase|FileTooLarge|Writers|Processes|OpenersAndClosers
 SOAK     ?= 1
 soak: ## all rounds of the tests of which make test runs a few: kills, signals, mutations, shapes; SOAK=5 runs five times as many

@@ -1,10 +1,13 @@
 package test
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -42,6 +45,24 @@ func gitKeys(t *testing.T) map[string]string {
 func settled(key string) string {
 	return strings.NewReplacer("<name>", "c", "<driver>", "c", "<tool>", "c", "<cmd>", "log", "<url>", "c", "<remote>", "origin", "*", "c",
 		"<submodule>", "c", "<condition>", "onbranch:main", "<base>", "ext::c", "<format>", "ssh", "<id>", "c", "<identity>", "c").Replace(key)
+}
+
+// setKeys writes settings into a repository as git config would, but in one step.
+func setKeys(repo string, values map[string]string) error {
+	f, err := os.OpenFile(filepath.Join(repo, ".git", "config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		first, last := strings.Index(key, "."), strings.LastIndex(key, ".")
+		section := key[:first]
+		if first < last {
+			section += ` "` + quote.Replace(key[first+1:last]) + `"`
+		}
+		fmt.Fprintf(f, "[%s]\n\t%s = \"%s\"\n", section, key[last+1:], quote.Replace(values[key]))
+	}
+	return f.Close()
 }
 
 // TestGitKeysAreClassified: a key that may name a program or a file and that nobody has looked at fails.

@@ -76,9 +76,7 @@ func (o outside) keyTraps(t *testing.T) []trap {
 		}
 		for _, value := range []string{o.text, o.tree} {
 			traps = append(traps, trap{key + " = " + filepath.Base(value), func(repo string) error {
-				cmd := exec.Command("git", "config", settled(key), value)
-				cmd.Dir = repo
-				return cmd.Run()
+				return setKeys(repo, map[string]string{settled(key): value})
 			}})
 		}
 	}

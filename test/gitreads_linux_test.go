@@ -3,9 +3,11 @@ package test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,35 +42,57 @@ func hostileRepository(t *testing.T, dir string) {
 	for _, hook := range strings.Fields("post-index-change pre-auto-gc reference-transaction post-checkout fsmonitor-watchman pre-commit post-merge") {
 		write(".git/hooks/"+hook, "#!/bin/sh\n"+canary("hook "+hook)+"\n")
 	}
-	keys, kinds := 0, gitKeys(t)
+	programs, kinds := map[string]string{}, gitKeys(t)
 	for key := range strings.Lines(git("help", "--config")) {
 		kind := kinds[strings.TrimSpace(key)]
 		if key = settled(strings.TrimSpace(key)); kind != "program" || strings.Contains(key, "<") {
 			continue
 		}
-		value := canary(key)
-		if strings.HasSuffix(strings.ToLower(key), "url") {
-			value = "ext::" + value
+		if programs[key] = canary(key); strings.HasSuffix(strings.ToLower(key), "url") {
+			programs[key] = "ext::" + programs[key]
 		}
-		git("config", key, value)
-		probe := exec.Command("sh", "-c", "git status; git log -1 -p; git branch; git remote get-url origin")
-		probe.Dir, probe.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"}
-		if out, _ := probe.CombinedOutput(); bytes.Contains(out, []byte("fatal: bad ")) || bytes.Contains(out, []byte("fatal: unrecognized")) {
-			git("config", "--unset", key) // its value is not a program, and nothing runs with it
-			continue
-		}
-		keys++
 	}
-	for key, value := range hostileSettings(dir, canary) {
-		git("config", key, value)
-		keys++
+	keys := bearable(t, dir, programs)
+	settings := hostileSettings(dir, canary)
+	if err := setKeys(dir, settings); err != nil {
+		t.Fatal(err)
 	}
+	keys += len(settings)
 	write("extra.cfg", "[diff]\n\texternal = "+canary("included")+"\n")
 	git("config", "include.path", dir+"/extra.cfg")
 	git("config", "includeIf.onbranch:main.path", dir+"/extra.cfg")
 	write(".gitattributes", "a.txt diff=c filter=c merge=c\nb.txt diff=d filter=p\n")
 	write(".gitmodules", "[submodule \"c\"]\n\tpath = sub\n\turl = ext::"+canary("submodule")+"\n\tupdate = !"+canary("update")+"\n")
 	t.Logf("%d keys name a program", keys)
+}
+
+// bearable sets the keys with which git still works, and counts them: the value of another is not a program, and nothing runs with it.
+func bearable(t *testing.T, dir string, values map[string]string) int {
+	t.Helper()
+	path := filepath.Join(dir, ".git", "config")
+	before, err := os.ReadFile(path)
+	if err == nil {
+		err = setKeys(dir, values)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	probe := exec.Command("sh", "-c", "git status; git log -1 -p; git branch; git remote get-url origin")
+	probe.Dir, probe.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"}
+	if out, _ := probe.CombinedOutput(); !bytes.Contains(out, []byte("fatal: bad ")) && !bytes.Contains(out, []byte("fatal: unrecognized")) {
+		return len(values)
+	}
+	if err := os.WriteFile(path, before, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if len(values) == 1 {
+		return 0
+	}
+	halves := [2]map[string]string{{}, {}}
+	for i, key := range slices.Sorted(maps.Keys(values)) {
+		halves[2*i/len(values)][key] = values[key]
+	}
+	return bearable(t, dir, halves[0]) + bearable(t, dir, halves[1])
 }
 
 // hostileSettings are settings beyond those that git lists: what makes it run the programs that others name.

@@ -62,10 +62,10 @@ func elfRepository(t *testing.T, dir string) {
 	gitIn(t, dir, "commit", "-qam", "two")
 	f.WriteString("z")
 	put(t, dir+"/zz", "two\n")
-	for key, value := range map[string]string{"log.showSignature": "true", "alias.zz": "rev-parse --sq-quote " + outsideCanary,
+	if err := setKeys(dir, map[string]string{"log.showSignature": "true", "alias.zz": "rev-parse --sq-quote " + outsideCanary,
 		"remote.origin.promisor": "true", "remote.origin.url": "ext::none", "extensions.partialClone": "origin",
-		"core.repositoryFormatVersion": "1", "protocol.ext.allow": "always"} {
-		gitIn(t, dir, "config", key, value)
+		"core.repositoryFormatVersion": "1", "protocol.ext.allow": "always"}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -98,18 +98,13 @@ func starts(t *testing.T) []trap {
 }
 
 func setAll(repo string, keys []string, value string) error {
+	values := map[string]string{}
 	for _, key := range keys {
-		to := value
-		if strings.HasSuffix(strings.ToLower(key), "url") {
-			to = "ext::" + value + " a.bin"
-		}
-		cmd := exec.Command("git", "config", key, to)
-		cmd.Dir = repo
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
+		if values[key] = value; strings.HasSuffix(strings.ToLower(key), "url") {
+			values[key] = "ext::" + value + " a.bin"
 		}
 	}
-	return nil
+	return setKeys(repo, values)
 }
 
 // starting are commands of git that only look, as one script.

@@ -23,8 +23,11 @@ share: build ## man pages and completions, into bin/share: what install puts int
 docs: build ## the pages of docs/ that are made from tables: commands, configuration, exit codes
 	$(GO) run ./docs/generate docs $(BIN)
 
+# Tests in the order of a seed that go test prints, -shuffle=SEED repeats it. Many wait more than they compute, so more of them run
+# than there are processors; ./test is the longest and begins first.
+PARALLEL ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))))
 test: ## all tests, over the real binaries; TESTFLAGS=-v and the like go to go test
-	$(GO) test -timeout 25m $(TESTFLAGS) ./...
+	$(GO) test -timeout 25m -shuffle=on -parallel $(PARALLEL) $(TESTFLAGS) ./test ./...
 
 race: ## the packages and the confinement of each program with the race detector, which needs cgo and a C compiler
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./lib/... ./cmd/...
@@ -57,7 +60,7 @@ attack: ## mutations of the hostile commands against the real gate and executor;
 	ATTACK_TIME=$(ATTACK_TIME) $(GO) test ./test -count=1 -run TestMutantsTouchNothing -v -timeout 24h
 
 tasks: ## small pieces of real work at each of three ways to work, and how many questions they take
-	$(GO) test ./test -count=1 -run TestTasks -v | grep -v '^=== '
+	CLAWSH_SOAK=1 $(GO) test ./test -count=1 -run TestTasks -v | grep -v '^=== '
 
 score: build ## how the gate judges testdata/commands, class by class; go run ./test/score -v names every wrong verdict
 	$(GO) run ./test/score -gate $(BIN)/claw-gate

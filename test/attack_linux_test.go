@@ -306,6 +306,7 @@ func TestAttackRunsInTheSandboxOnly(t *testing.T) {
 
 // Memory that several processes could share counts like any other, and output without end is ended with the time.
 func TestHogs(t *testing.T) {
+	t.Parallel()
 	dir := sharedDir(t, os.Getuid())
 	os.Mkdir(dir+"/w", 0o755)
 	os.Mkdir(dir+"/bin", 0o755)

@@ -40,6 +40,7 @@ func explosions() []string {
 
 // Whatever a command makes its interpreter take, the call ends, the stage has not grown by it, and it answers the next call.
 func TestInterpreterIsBounded(t *testing.T) {
+	t.Parallel()
 	needSandbox(t)
 	home := t.TempDir()
 	env := []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + home}

@@ -108,7 +108,7 @@ func (a *asked) table(tasks []task) string {
 }
 
 // TestTasks has scripted models do small pieces of real work with the real programs, over a real server's protocol and on a real
-// terminal, at each of the three ways to work, the questions answered as a user would.
+// terminal, at each of the three ways to work, or at one of them in turn, the questions answered as a user would.
 func TestTasks(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

@@ -21,7 +21,7 @@ var rows = [][]string{
 	{"session"},
 	{"loop"},
 	{"stage"},
-	{"provider", "policy", "tool", "receipt", "memory", "sandbox", "approval"},
+	{"provider", "policy", "tool", "receipt", "memory", "sandbox", "approval", "turn"},
 	{"provider/dialect/chat"},
 	{"provider/dialect", "command", "sibling"},
 	{"config", "permit", "terminal", "process", "confine", "conversation", "edit"},

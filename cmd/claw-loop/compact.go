@@ -59,20 +59,20 @@ turns themselves are kept; memory show and memory search still find them. An exi
 with the turns after it. With context.compact_at_tokens, this happens automatically before a turn.`,
 		Example: "clawsh session compact",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&o.conversation, "conversation", "", "compact the conversation `ID` (a unique prefix is enough) instead of the latest")
-			f.StringVar(&o.agent, "agent", "", "without --conversation: compact the latest conversation of the agent `ID`")
-			f.StringVar(&o.provider, "provider", "", "ask the provider `NAME`")
-			f.StringVar(&o.model, "model", "", "use the model `NAME`")
+			f.StringVar(&o.Conversation, "conversation", "", "compact the conversation `ID` (a unique prefix is enough) instead of the latest")
+			f.StringVar(&o.Agent, "agent", "", "without --conversation: compact the latest conversation of the agent `ID`")
+			f.StringVar(&o.Provider, "provider", "", "ask the provider `NAME`")
+			f.StringVar(&o.Model, "model", "", "use the model `NAME`")
 			f.IntVar(&keep, "keep", 1, "keep the newest `N` turns")
 		},
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if keep < 1 {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--keep %d: want 1 or more", keep)
 			}
-			if c.Changed("conversation") && o.conversation == "" {
+			if c.Changed("conversation") && o.Conversation == "" {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--conversation is empty").WithHint("clawsh memory list shows the ids")
 			}
-			o.latest = o.conversation == ""
+			o.Latest = o.Conversation == ""
 			return o.compact(ctx, c, keep)
 		}}
 }
@@ -99,7 +99,7 @@ func (o *options) compact(ctx context.Context, c *command.Call, keep int) (comma
 		return nil, err
 	}
 	defer release()
-	o.conversation, o.latest = lo.ConversationID, false // what was read of it before may be deleted now
+	o.Conversation, o.Latest = lo.ConversationID, false // what was read of it before may be deleted now
 	if err := o.resume(ctx, siblings, lo, 0); err != nil {
 		return nil, err
 	}

@@ -7,52 +7,31 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/conversation"
-	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
 	"clawsh/lib/record"
 	"clawsh/lib/result"
 	"clawsh/lib/sibling"
 	"clawsh/lib/stage"
 	"clawsh/lib/terminal"
+	"clawsh/lib/turn"
 )
 
 // options are the flags.
 type options struct {
-	agent, conversation, system, provider, model string
-	latest, stream, noTools, noProject           bool
-	events, noSave                               bool
-	control                                      int
-	rounds                                       int
-	maxTokens                                    int64
-	maxCost                                      float64
-	timeout                                      time.Duration
+	turn.Options
+	control int
 }
 
 func (o *options) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.agent, "agent", "", "run the agent `ID`")
-	f.StringVar(&o.conversation, "conversation", "", "resume the conversation `ID`")
-	f.BoolVar(&o.latest, "continue", false, "resume the agent's latest conversation of this terminal or directory")
-	f.StringVarP(&o.system, "system", "s", "", "use `PROMPT|FILE` as system prompt")
-	f.StringVar(&o.provider, "provider", "", "ask the provider `NAME`")
-	f.StringVar(&o.model, "model", "", "use the model `NAME`")
-	f.BoolVar(&o.stream, "stream", false, "write the answer while it arrives, as delta records")
-	f.BoolVar(&o.events, "events", false, "write the user and response records of each turn, too")
-	f.BoolVar(&o.noSave, "no-save", false, "do not store the conversation; receipts and audit lines are still written")
+	o.Options.Flags(f)
 	f.IntVar(&o.control, "control", 0, "take commands of the parent process from the file descriptor `FD`")
 	f.Lookup("control").Hidden = true
-	f.BoolVar(&o.noTools, "no-tools", false, "offer no tools to the model")
-	f.BoolVar(&o.noProject, "no-project-file", false, "do not send the project file (context.project_file) to the model")
-	f.IntVar(&o.rounds, "max-tool-rounds", 0, "end the turn after `N` rounds of tool calls")
-	f.Int64Var(&o.maxTokens, "max-tokens", 0, "end the turn once it has used `N` tokens (0: no limit)")
-	f.Float64Var(&o.maxCost, "max-cost", 0, "end the turn once it has cost `AMOUNT`, in the currency of the prices (0: no limit)")
-	f.DurationVar(&o.timeout, "timeout", 0, "end the turn after `DURATION`, such as 90s")
 }
 
 func filter() command.Command {
@@ -66,8 +45,8 @@ func filter() command.Command {
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			ctx, stop := context.WithCancelCause(ctx)
 			defer stop(nil)
-			if o.noSave && (o.latest || o.conversation != "") {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--no-save cannot continue a conversation")
+			if err := o.Check(c.Changed); err != nil {
+				return nil, err
 			}
 			r := newRunner(c, stop)
 			go r.signals()
@@ -84,7 +63,7 @@ func filter() command.Command {
 			}
 			r.ready(l)
 			defer recoverCalls(ctx, c)()
-			if cfg, err := c.Config(); err == nil && o.noSave {
+			if cfg, err := c.Config(); err == nil && o.NoSave {
 				defer func() { _ = (&result.Store{Dir: cfg.ResultsDir()}).Remove(l.ConversationID) }()
 			}
 			defer l.Close()
@@ -108,7 +87,7 @@ var errNoInput = errors.New("there is no input")
 // empty tells that there is no input, once that is known, so that nothing is started for none. Who drives us has a message in mind, and a
 // conversation that is named has to be found whatever is said in it.
 func (o *options) empty(ctx context.Context, c *command.Call) bool {
-	if o.control > 0 || o.conversation != "" || o.latest {
+	if o.control > 0 || o.Conversation != "" || o.Latest {
 		return false
 	}
 	in, first := bufio.NewReader(c.Stdin), make(chan error, 1)
@@ -173,8 +152,8 @@ func (o *options) around(c *command.Call, cfg *config.Config, r *runner) (*loop.
 	}
 	siblings := sibling.New(cfg, c.Environ, os.Stderr).At(terminal.Session())
 	lo.Starter, lo.Emit, lo.Check = siblings, r.emit, r.check
-	lo.Facts = facts(cfg, lo.MaxToolRounds, !o.noTools && lo.MaxToolRounds > 0)
-	if !o.noProject {
+	lo.Facts = facts(cfg, lo.MaxToolRounds, !o.NoTools && lo.MaxToolRounds > 0)
+	if !o.NoProject {
 		lo.Project = func() (loop.Project, error) {
 			p, err := loop.ReadProject(cfg)
 			p.Text = c.Secrets.Text(p.Text)
@@ -184,12 +163,12 @@ func (o *options) around(c *command.Call, cfg *config.Config, r *runner) (*loop.
 	if o.control > 0 {
 		lo.Shown = r.shown
 	}
-	if lo.Ephemeral = o.noSave; !o.noSave {
+	if lo.Ephemeral = o.NoSave; !o.NoSave {
 		lo.Turns, lo.Waiting = cfg.TurnsDir(), waiting(c)
 		lo.Stored = func() string { return signature(cfg.Memory.Path) }
 		lo.Seen = lo.Stored()
 	}
-	lo.Events = o.events
+	lo.Events = o.Events
 	lo.Reload = func(ctx context.Context, id string) (conversation.Conversation, int, error) {
 		found, err := load(ctx, siblings, resumed*lo.Budget.Tokens, "--conversation", id)
 		return found.Conversation, found.leftOut, err

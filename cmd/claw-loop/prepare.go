@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"clawsh/lib/command"
@@ -21,34 +21,34 @@ import (
 
 // resolve merges flags and configuration; flags win.
 func (o *options) resolve(cfg *config.Config, c *command.Call) (*loop.Options, error) {
-	if o.agent == "" {
-		o.agent = cfg.DefaultAgent
+	if o.Agent == "" {
+		o.Agent = cfg.DefaultAgent
 	}
-	soul, err := cfg.Soul(o.agent)
+	soul, err := cfg.Soul(o.Agent)
 	if err != nil {
-		return nil, envelope.Errorf(envelope.ExitUsage, "agent.unknown", "agent %q: %w", terminal.Escape(o.agent), err)
+		return nil, envelope.Errorf(envelope.ExitUsage, "agent.unknown", "agent %q: %w", terminal.Escape(o.Agent), err)
 	}
-	if o.system != "" {
-		if soul, err = systemPrompt(o.system); err != nil {
+	if o.System != "" {
+		if soul, err = systemPrompt(o.System); err != nil {
 			return nil, err
 		}
 	}
-	lo := &loop.Options{Agent: o.agent, SystemPrompt: soul, Provider: o.provider, Model: o.model, Stream: o.stream,
-		MaxToolRounds: cfg.Limits.MaxToolRounds, MaxTokens: int64(cfg.Limits.MaxTokens), MaxCost: cfg.Limits.MaxCost,
-		Budget: conversation.Budget{Messages: cfg.Limits.ContextMessages, Tokens: cfg.Context.MaxTokens, Bytes: maxSentBytes}, CompactAt: cfg.Context.CompactAtTokens,
-		Timeout: time.Duration(cfg.Limits.TurnTimeoutS * float64(time.Second)), Event: c.Event, Warn: warn(c)}
-	a := cfg.Agents[o.agent]
-	if lo.Provider == "" {
-		lo.Provider = a.Provider
+	limits, err := o.Limits(cfg, c.Changed)
+	if err != nil {
+		return nil, err
 	}
-	if lo.Model == "" {
-		lo.Model = a.Model
+	a := cfg.Agents[o.Agent]
+	lo := &loop.Options{Agent: o.Agent, SystemPrompt: soul, Provider: cmp.Or(o.Provider, a.Provider), Model: cmp.Or(o.Model, a.Model), Stream: o.Stream,
+		MaxToolRounds: limits.Rounds, MaxTokens: limits.Tokens, MaxCost: limits.Cost, Timeout: limits.Time,
+		Budget:    conversation.Budget{Messages: cfg.Limits.ContextMessages, Tokens: cfg.Context.MaxTokens, Bytes: maxSentBytes},
+		CompactAt: cfg.Context.CompactAtTokens, Event: c.Event, Warn: warn(c)}
+	if limits.Cost > 0 {
+		_, model := cfg.Model(o.Agent, o.Provider, o.Model)
+		lo.Price = func(who, reported string, u record.Usage) (float64, bool) {
+			return cfg.Price(who, model, reported, u.InputTokens, u.OutputTokens)
+		}
 	}
-	o.override(lo, c)
-	if lo.MaxToolRounds < 0 || lo.Timeout < 0 || lo.MaxTokens < 0 || !(lo.MaxCost >= 0) {
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--max-tool-rounds, --max-tokens, --max-cost and --timeout must not be negative")
-	}
-	return lo, priced(cfg, lo)
+	return lo, nil
 }
 
 // maxSentBytes bounds the texts of a request: with what JSON adds they stay below record.MaxLineBytes but for the strangest ones.
@@ -58,34 +58,6 @@ const maxSentBytes = record.MaxLineBytes / 4
 func warn(c *command.Call) func(event string, attrs ...any) {
 	return func(event string, attrs ...any) {
 		c.Log.Warn(strings.ReplaceAll(event, "_", " "), append([]any{"event", event}, attrs...)...)
-	}
-}
-
-// priced says what usage costs, and refuses a limit of cost where that is not known before anything is spent.
-func priced(cfg *config.Config, lo *loop.Options) error {
-	if lo.MaxCost <= 0 {
-		return nil
-	}
-	provider, model := cfg.Model(lo.Agent, lo.Provider, lo.Model)
-	lo.Price = func(who, reported string, u record.Usage) (float64, bool) {
-		return cfg.Price(who, model, reported, u.InputTokens, u.OutputTokens)
-	}
-	return cfg.CheckPrices(provider, model)
-}
-
-// override takes the limits from flags that are given.
-func (o *options) override(lo *loop.Options, c *command.Call) {
-	if c.Changed("max-tool-rounds") {
-		lo.MaxToolRounds = o.rounds
-	}
-	if c.Changed("timeout") {
-		lo.Timeout = o.timeout
-	}
-	if c.Changed("max-tokens") {
-		lo.MaxTokens = o.maxTokens
-	}
-	if c.Changed("max-cost") {
-		lo.MaxCost = o.maxCost
 	}
 }
 
@@ -120,17 +92,17 @@ const resumed = 4
 
 // resume asks claw-mem for the conversation to go on with, at most so many estimated tokens of it; 0 is as much as there can be.
 func (o *options) resume(ctx context.Context, s *sibling.Programs, lo *loop.Options, tokens int) error {
-	which := []string{"--agent", o.agent}
+	which := []string{"--agent", o.Agent}
 	switch {
-	case o.conversation != "":
-		which = append(which, "--conversation", o.conversation)
-	case o.latest:
+	case o.Conversation != "":
+		which = append(which, "--conversation", o.Conversation)
+	case o.Latest:
 		which = append(append(which, "--latest"), s.Place()...)
 	default:
 		return nil
 	}
 	found, err := load(ctx, s, tokens, which...)
-	if e := envelope.From(err); e != nil && e.Code == "not_found" && o.latest {
+	if e := envelope.From(err); e != nil && e.Code == "not_found" && o.Latest {
 		return nil // there is none, or it was put away: a new one begins
 	}
 	if err == nil {

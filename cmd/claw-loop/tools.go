@@ -21,7 +21,7 @@ import (
 
 // tools gives the loop the active tools: as they were kept, or as claw-exec lists them now.
 func (o *options) tools(ctx context.Context, s *sibling.Programs, cfg *config.Config, lo *loop.Options) error {
-	if o.noTools || lo.MaxToolRounds == 0 {
+	if o.NoTools || lo.MaxToolRounds == 0 {
 		return nil
 	}
 	from, err := madeFrom(cfg)

@@ -62,9 +62,9 @@ func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Resu
 	if err != nil {
 		return nil, err
 	}
-	interactive := stdinIsTerminal() && terminal.IsTerminal(os.Stdout) && !o.events && !c.JSON()
-	stream := !c.JSON() && (o.stream || interactive)
-	s, err := session.Start(ctx, c, cfg, session.NewCommandLine(c, stream, o.events), o.loopArgs(c, stream))
+	interactive := stdinIsTerminal() && terminal.IsTerminal(os.Stdout) && !o.Events && !c.JSON()
+	o.Stream = !c.JSON() && (o.Stream || interactive)
+	s, err := session.Start(ctx, c, cfg, session.NewCommandLine(c, o.Stream, o.Events), o.Args(c.Changed))
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Resu
 	if interactive {
 		fmt.Fprintf(c.Stdout, "clawsh %s, %s. /help for commands, /exit to leave.\n", command.Version, modelName(cfg, o))
 		path := cfg.HistoryPath()
-		if o.noSave {
+		if o.NoSave {
 			path = ""
 		}
 		in = session.NewTerminalLines(path, c.Secrets.Text)
@@ -89,13 +89,7 @@ func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Resu
 }
 
 func modelName(cfg *config.Config, o *askOptions) string {
-	provider, model := o.provider, o.model
-	if provider == "" {
-		provider = cfg.DefaultProvider
-	}
-	if model == "" {
-		model = cfg.Providers[provider].Model
-	}
+	provider, model := cfg.Model(o.Agent, o.Provider, o.Model)
 	return terminal.Escape(provider + " (" + model + ")")
 }
 

@@ -1,11 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/pflag"
@@ -16,110 +15,34 @@ import (
 	"clawsh/lib/record"
 	"clawsh/lib/session"
 	"clawsh/lib/terminal"
+	"clawsh/lib/turn"
 )
 
-// askOptions are the flags of a turn.
+// askOptions are the flags of a turn, and those that are about its message.
 type askOptions struct {
-	message, conversation, system, provider, model, agent string
-	latest, noStdin, stream, noTools, noProject           bool
-	events, noSave                                        bool
-	metadata                                              []string
-	rounds                                                int
-	maxTokens                                             int64
-	maxCost                                               float64
-	timeout                                               seconds
+	turn.Options
+	message  string
+	noStdin  bool
+	metadata []string
 }
 
 func (o *askOptions) flags(f *pflag.FlagSet) {
 	f.StringVarP(&o.message, "message", "m", "", "answer `MESSAGE` and exit")
-	f.StringVarP(&o.system, "system", "s", "", "use `PROMPT|FILE` as system prompt")
-	f.StringVar(&o.provider, "provider", "", "ask the provider `NAME`")
-	f.StringVar(&o.model, "model", "", "use the model `NAME`")
-	f.StringVar(&o.agent, "agent", "", "run the agent `ID` (agents/ID/soul.md)")
-	f.BoolVarP(&o.latest, "continue", "c", false, "continue the latest conversation of this terminal or directory")
-	f.StringVar(&o.conversation, "conversation", "", "continue the conversation `ID`")
+	o.Options.Flags(f)
 	f.BoolVarP(&o.noStdin, "no-stdin", "n", false, "do not read standard input")
-	f.IntVar(&o.rounds, "max-tool-rounds", 0, "end the turn after `N` rounds of tool calls (0: offer no tools)")
-	f.Int64Var(&o.maxTokens, "max-tokens", 0, "end the turn once it has used `N` tokens (0: no limit)")
-	f.Float64Var(&o.maxCost, "max-cost", 0, "end the turn once it has cost `AMOUNT`, in the currency of the prices (0: no limit)")
-	f.Var(&o.timeout, "timeout", "end the turn after `DURATION`, such as 90s or 5m")
 	f.StringArrayVar(&o.metadata, "metadata", nil, "add `KEY=VALUE` to the metadata of the request (repeatable)")
-	f.BoolVar(&o.events, "events", false, "write every record of the turn to standard output, as JSON lines")
-	f.BoolVar(&o.noSave, "no-save", false, "do not store the conversation; receipts and audit lines are still written")
-	f.BoolVar(&o.stream, "stream", false, "print the answer while it arrives (the default on a terminal)")
-	f.BoolVar(&o.noTools, "no-tools", false, "offer no tools to the model")
-	f.BoolVar(&o.noProject, "no-project-file", false, "do not send the project file, such as AGENTS.md, to the model")
-}
-
-// loopArgs are the flags for claw-loop.
-func (o *askOptions) loopArgs(c *command.Call, stream bool) []string {
-	var args []string
-	for _, f := range []struct{ name, value string }{{"--agent", o.agent}, {"--conversation", o.conversation}, {"--system", o.system},
-		{"--provider", o.provider}, {"--model", o.model}} {
-		if f.value != "" {
-			args = append(args, f.name+"="+f.value)
-		}
-	}
-	for _, f := range []struct {
-		name string
-		on   bool
-	}{{"--continue", o.latest}, {"--stream", stream}, {"--no-tools", o.noTools}, {"--no-project-file", o.noProject},
-		{"--events", o.events}, {"--no-save", o.noSave}} {
-		if f.on {
-			args = append(args, f.name)
-		}
-	}
-	if c.Changed("max-tool-rounds") {
-		args = append(args, fmt.Sprintf("--max-tool-rounds=%d", o.rounds))
-	}
-	if c.Changed("max-tokens") {
-		args = append(args, fmt.Sprintf("--max-tokens=%d", o.maxTokens))
-	}
-	if c.Changed("max-cost") {
-		args = append(args, fmt.Sprintf("--max-cost=%g", o.maxCost))
-	}
-	if c.Changed("timeout") {
-		args = append(args, "--timeout="+time.Duration(o.timeout).String())
-	}
-	return args
 }
 
 // check refuses what cannot be meant.
 func (o *askOptions) check(c *command.Call) error {
-	if c.Changed("conversation") && o.conversation == "" {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--conversation is empty").WithHint("clawsh memory list shows the ids")
-	}
-	if o.latest && o.conversation != "" {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "-c and --conversation cannot be combined")
-	}
-	if o.noSave && (o.latest || o.conversation != "") {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--no-save cannot continue a conversation")
-	}
-	if o.events && c.JSON() {
+	if o.Events && c.JSON() {
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--events writes records; --output-format json and --jq are for a single answer")
 	}
 	if _, err := o.userMetadata(); err != nil {
 		return err
 	}
-	if o.model == "" {
-		o.model = c.Getenv("CLAWSH_MODEL")
-	}
-	if o.rounds < 0 || o.timeout < 0 || o.maxTokens < 0 || !(o.maxCost >= 0) {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--max-tool-rounds, --max-tokens, --max-cost and --timeout must not be negative")
-	}
-	return nil
-}
-
-// checkPrices refuses a limit of cost where prices are missing. claw-loop would, too, but not in the answer's format.
-func (o *askOptions) checkPrices(c *command.Call, cfg *config.Config) error {
-	most := cfg.Limits.MaxCost
-	if c.Changed("max-cost") {
-		most = o.maxCost
-	}
-	if most <= 0 {
-		return nil
-	}
-	return cfg.CheckPrices(cfg.Model(o.agent, o.provider, o.model))
+	o.Model = cmp.Or(o.Model, c.Getenv("CLAWSH_MODEL"))
+	return o.Check(c.Changed)
 }
 
 // ask is clawsh without a command: one message, one answer.
@@ -205,12 +128,12 @@ func answer(ctx context.Context, c *command.Call, o *askOptions) (command.Result
 	if err != nil {
 		return nil, err
 	}
-	stream := !c.JSON() && (o.stream || terminal.IsTerminal(os.Stdout) && !o.events)
+	o.Stream = !c.JSON() && (o.Stream || terminal.IsTerminal(os.Stdout) && !o.Events)
 	metadata, err := o.userMetadata()
 	if err != nil {
 		return nil, err
 	}
-	s, err := session.Start(ctx, c, cfg, session.NewCommandLine(c, stream, o.events), o.loopArgs(c, stream))
+	s, err := session.Start(ctx, c, cfg, session.NewCommandLine(c, o.Stream, o.Events), o.Args(c.Changed))
 	if err != nil {
 		return nil, err
 	}
@@ -226,12 +149,12 @@ func answer(ctx context.Context, c *command.Call, o *askOptions) (command.Result
 // load loads the configuration and checks what the turn wants against it.
 func (o *askOptions) load(ctx context.Context, c *command.Call) (*config.Config, error) {
 	cfg, err := loadConfig(ctx, c)
-	if e := envelope.From(err); e != nil && e.Code == "not_initialised" && o.noSave {
-		o.noTools = true // which need the gate's keys; a turn without them needs nothing on disk
+	if e := envelope.From(err); e != nil && e.Code == "not_initialised" && o.NoSave {
+		o.NoTools = true // which need the gate's keys; a turn without them needs nothing on disk
 		cfg, err = c.Config()
 	}
 	if err == nil {
-		err = o.checkPrices(c, cfg)
+		_, err = o.Limits(cfg, c.Changed) // claw-loop would refuse them, too, but not in the answer's format
 	}
 	return cfg, err
 }

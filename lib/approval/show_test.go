@@ -10,7 +10,9 @@ import (
 	"clawsh/lib/record"
 )
 
-func call(tool, args string) record.ToolCall { return record.ToolCall{Tool: tool, Args: record.Raw(args)} }
+func call(tool, args string) record.ToolCall {
+	return record.ToolCall{Tool: tool, Args: record.Raw(args)}
+}
 
 // TestShow: a script is shown by lines and a change as a diff; where that would hide a character, the arguments are shown as well.
 func TestShow(t *testing.T) {

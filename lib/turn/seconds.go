@@ -1,4 +1,4 @@
-package main
+package turn
 
 import (
 	"errors"
@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// seconds is a duration as people write it: 90s, 5m, or a bare number of seconds.
-type seconds time.Duration
+// Seconds is a duration as people write it: 90s, 5m, or a bare number of seconds.
+type Seconds time.Duration
 
-// String implements pflag.Value.
-func (s *seconds) String() string { return time.Duration(*s).String() }
+// String implements pflag.Value, and fmt.Stringer for its value.
+func (s Seconds) String() string { return time.Duration(s).String() }
 
 // Type implements pflag.Value.
-func (*seconds) Type() string { return "duration" }
+func (*Seconds) Type() string { return "duration" }
 
 // Set implements pflag.Value.
-func (s *seconds) Set(text string) error {
+func (s *Seconds) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		n, bad := strconv.ParseFloat(text, 64)
@@ -25,6 +25,6 @@ func (s *seconds) Set(text string) error {
 		}
 		d = time.Duration(n * float64(time.Second))
 	}
-	*s = seconds(d)
+	*s = Seconds(d)
 	return nil
 }

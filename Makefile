@@ -20,7 +20,9 @@ share: build ## man pages and completions, into bin/share: what install puts int
 	rm -rf $(SHARE)
 	$(GO) run ./docs/generate share $(BIN) $(SHARE)
 
-docs: build ## the pages of docs/ that are made from tables: commands, configuration, exit codes
+docs: build ## what is made from tables: clawsh's commands of stages, and pages of commands, configuration, exit codes
+	$(GO) run ./docs/generate offers $(BIN)
+	$(GO) build $(FLAGS) -o $(BIN)/ ./cmd/clawsh
 	$(GO) run ./docs/generate docs $(BIN)
 
 # Tests in the order of a seed that go test prints, -shuffle=SEED repeats it. Many wait more than they compute, so more of them run

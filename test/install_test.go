@@ -14,12 +14,19 @@ import (
 	"clawsh/test/need"
 )
 
-// TestPagesAreMade: the pages of docs/ that are made from tables are what make docs writes now.
+// TestPagesAreMade: what is made from tables, pages of docs/ and clawsh's commands of stages, is what make docs writes now.
 func TestPagesAreMade(t *testing.T) {
 	t.Parallel()
 	programs, err := manual.Programs(bin)
 	if err != nil {
 		t.Fatal(err)
+	}
+	stages, err := manual.Stages(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, err := manual.Offers(stages); err != nil || read(t, "../"+manual.OffersFile) != want {
+		t.Errorf("%s is not what is made: run make docs (%v)", manual.OffersFile, err)
 	}
 	for name, want := range manual.Docs(programs) {
 		got, err := os.ReadFile("../docs/" + name)

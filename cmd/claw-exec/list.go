@@ -50,7 +50,7 @@ func describe(limits config.Limits, channel config.CLI, t card.Card) toolInfo {
 }
 
 func list() command.Command {
-	return command.Command{Name: "list", Access: looking, Envelope: "tool list", Summary: "list the tools", Example: "claw-exec list",
+	return command.Command{Name: "list", Offered: []string{"tool list"}, Access: looking, Summary: "list the tools", Example: "claw-exec list",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -65,7 +65,7 @@ func list() command.Command {
 }
 
 func show() command.Command {
-	return command.Command{Name: "show", Access: looking, Envelope: "tool show", Args: "NAME", Min: 1, Max: 1, Complete: tools, Summary: "show a tool and its parameters",
+	return command.Command{Name: "show", Offered: []string{"tool show"}, Access: looking, Args: "NAME", Min: 1, Max: 1, Complete: tools, Summary: "show a tool and its parameters",
 		Example: "claw-exec show file_read",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

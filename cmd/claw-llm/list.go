@@ -35,7 +35,7 @@ func (l providerList) WriteText(w io.Writer) error {
 }
 
 func list() command.Command {
-	return command.Command{Name: "list", Envelope: "provider list", Summary: "list the configured providers",
+	return command.Command{Name: "list", Offered: []string{"provider list"}, Summary: "list the configured providers",
 		Long:    "The default provider is marked with *. Keys are never shown, only the names of their environment variables.",
 		Example: "claw-llm list",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {

@@ -19,7 +19,7 @@ func (r testResult) WriteText(w io.Writer) error {
 }
 
 func test() command.Command {
-	return command.Command{Name: "test", Envelope: "provider test", Args: "NAME", Min: 1, Max: 1, Complete: command.Providers,
+	return command.Command{Name: "test", Offered: []string{"provider test"}, Args: "NAME", Min: 1, Max: 1, Complete: command.Providers,
 		Summary: "send one short message to a provider and show its answer", Example: "claw-llm test local",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

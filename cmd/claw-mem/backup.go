@@ -40,7 +40,7 @@ type backupJob struct {
 
 func backup() command.Command {
 	var b backupJob
-	return command.Command{Name: "backup", Envelope: "memory backup", Args: "FILE", Min: 1, Max: 1, Summary: "back up the memory to a file, even while it is in use",
+	return command.Command{Name: "backup", Offered: []string{"memory backup"}, Args: "FILE", Min: 1, Max: 1, Summary: "back up the memory to a file, even while it is in use",
 		Long: `FILE is a consistent snapshot, readable only by you, synced to disk and checked. To restore it, stop clawsh, copy FILE
 over the memory, and remove the memory's -wal and -shm files. An existing FILE is replaced only with --force, and only
 if it is a database.`,

@@ -58,7 +58,7 @@ type checker struct {
 
 func check() command.Command {
 	var k checker
-	return command.Command{Name: "check", Envelope: "memory check", Summary: "check the memory and its mirrors for damage",
+	return command.Command{Name: "check", Offered: []string{"memory check"}, Summary: "check the memory and its mirrors for damage",
 		Long: `Checks the database (structure, indexes, references and schema) and compares the session mirrors with it. The exit code
 is 1 if anything is wrong. A mirror that lacks its last lines, as after a crash, is reported but is not damage.
 

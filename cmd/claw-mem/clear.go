@@ -27,7 +27,7 @@ func (r clearResult) WriteText(w io.Writer) error {
 
 func clearAll() command.Command {
 	yes := false
-	return command.Command{Name: "clear", Envelope: "memory clear", Args: "--yes", Summary: "delete all conversations permanently, with their mirrors and the terminal's history",
+	return command.Command{Name: "clear", Offered: []string{"memory clear"}, Args: "--yes", Summary: "delete all conversations permanently, with their mirrors and the terminal's history",
 		Example: "claw-mem clear --yes",
 		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&yes, "yes", false, "confirm the deletion") },
 		Access:  forgetting,

@@ -33,7 +33,7 @@ func (r deleteResult) WriteText(w io.Writer) error {
 
 func deleteCommand() command.Command {
 	yes := false
-	return command.Command{Name: "delete", Envelope: "memory delete", Args: "CONVERSATION_ID... --yes", Min: 1, Max: -1, Complete: conversations,
+	return command.Command{Name: "delete", Offered: []string{"session delete"}, Envelope: "memory delete", Args: "CONVERSATION_ID... --yes", Min: 1, Max: -1, Complete: conversations,
 		Summary: "delete conversations permanently; receipts are kept",
 		Long: `Deletes the conversations, their session mirrors, their lines in agent.jsonl, and their messages in the terminal's
 history. The database is rewritten so that nothing of them remains; for a large database this takes a while. A

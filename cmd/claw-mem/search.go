@@ -47,7 +47,7 @@ if nothing is found.`
 func search() command.Command {
 	var o memory.SearchOptions
 	var kind string
-	return command.Command{Name: "search", Envelope: "memory search", Args: "QUERY", Min: 1, Max: -1, Summary: "search all conversations",
+	return command.Command{Name: "search", Offered: []string{"memory search"}, Args: "QUERY", Min: 1, Max: -1, Summary: "search all conversations",
 		Long:    searchHelp,
 		Example: "claw-mem search 'connection refused'\nclaw-mem search --role tool --since 7d '\"no such file\" deploy* -test'",
 		Flags: func(f *pflag.FlagSet) {

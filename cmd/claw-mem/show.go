@@ -73,7 +73,7 @@ func ending(e memory.Entry) string {
 
 func show() command.Command {
 	var place memory.Place
-	return command.Command{Name: "show", Envelope: "memory show", Args: "[ID]", Max: 1, Complete: conversations, Summary: "show a conversation (by default the latest), or one record",
+	return command.Command{Name: "show", Offered: []string{"memory show"}, Args: "[ID]", Max: 1, Complete: conversations, Summary: "show a conversation (by default the latest), or one record",
 		Long:    "A unique prefix of a conversation's id is enough. The id of a record, such as a call, shows only that record.",
 		Example: "claw-mem show\nclaw-mem show conv-019df3c2",
 		Flags:   func(f *pflag.FlagSet) { placeFlags(f, &place) },

@@ -58,7 +58,7 @@ func (u usageRow) price() string {
 
 func usage() command.Command {
 	var o memory.UsageOptions
-	return command.Command{Name: "usage", Envelope: "memory usage", Summary: "show how many tokens were used and what they cost",
+	return command.Command{Name: "usage", Offered: []string{"usage"}, Envelope: "memory usage", Summary: "show how many tokens were used and what they cost",
 		Long: `Counts the tokens that providers reported. Costs need prices in the configuration, [[usage.prices]]; a sum that lacks the
 price of some responses says so. TIME is RFC 3339, a date, or how long ago, such as 7d. --until TIME excludes TIME;
 --until DATE includes that day.`,

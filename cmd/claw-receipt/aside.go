@@ -34,7 +34,7 @@ type asideOptions struct {
 
 func setAside() command.Command {
 	var o asideOptions
-	return command.Command{Name: "set-aside", Envelope: "receipt set-aside", Summary: "set a damaged receipt log aside, and begin a new one",
+	return command.Command{Name: "set-aside", Offered: []string{"receipt set-aside"}, Summary: "set a damaged receipt log aside, and begin a new one",
 		Long: `Use this if the chain or the MACs of the log are broken and you have no copy to restore. No call runs until then.
 
 The log, its parts, its head and its keys are kept, read-only. A new log with new keys begins. Its first receipt

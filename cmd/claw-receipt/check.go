@@ -58,7 +58,7 @@ func writeRetired(w io.Writer, at string) {
 
 func checkProof() command.Command {
 	key, path, kept := "", "", ""
-	return command.Command{Name: "check-proof", Envelope: "receipt check-proof", Args: "FILE --key KEY", Min: 1, Max: 1, Summary: "check a proof that a receipt is in a log, or that a log extends a checkpoint",
+	return command.Command{Name: "check-proof", Offered: []string{"receipt check-proof"}, Args: "FILE --key KEY", Min: 1, Max: 1, Summary: "check a proof that a receipt is in a log, or that a log extends a checkpoint",
 		Long: `Checks a proof by claw-receipt prove or claw-receipt checkpoint --consistency. It needs the public key of the log and
 nothing else: no home, no log. FILE may be - for standard input.
 

@@ -34,7 +34,7 @@ func (r checkpointResult) WriteText(w io.Writer) error {
 
 func checkpoint() command.Command {
 	old := ""
-	return command.Command{Name: "checkpoint", Envelope: "receipt checkpoint", Summary: "write a signed checkpoint of the log, to be kept elsewhere",
+	return command.Command{Name: "checkpoint", Offered: []string{"receipt checkpoint"}, Summary: "write a signed checkpoint of the log, to be kept elsewhere",
 		Long: `Writes a signed checkpoint: the number of receipts and the root of a Merkle tree over them, in the format of
 c2sp.org/tlog-checkpoint. Only receipts added since the tree was last stored are verified; claw-receipt verify checks all.
 

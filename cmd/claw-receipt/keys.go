@@ -44,7 +44,7 @@ type keyOptions struct {
 
 func keys() command.Command {
 	var o keyOptions
-	return command.Command{Name: "keys", Envelope: "receipt keys", Summary: "show the public keys of the receipt log, or manage its keys",
+	return command.Command{Name: "keys", Offered: []string{"receipt keys"}, Summary: "show the public keys of the receipt log, or manage its keys",
 		Long: `Prints the public keys that verify heads, checkpoints and proofs: the current key first, then retired keys with their
 retirement date. Give them to anyone who verifies your receipts. The secret keys stay in keys/receipt, which no other
 program can read.

@@ -66,7 +66,7 @@ type listOptions struct {
 
 func list() command.Command {
 	var o listOptions
-	return command.Command{Name: "list", Access: looking, Envelope: "receipt list", Summary: "list receipts, newest last",
+	return command.Command{Name: "list", Offered: []string{"receipt list"}, Access: looking, Summary: "list receipts, newest last",
 		Long: `On a terminal, prints a table of the last 50 receipts; in a pipe, all receipts as JSON lines, exactly as in the log.
 TIME is RFC 3339, a date, or how long ago, such as 7d. --until TIME excludes TIME; --until DATE includes that day.`,
 		Example: "claw-receipt list --status denied --since 24h\nclaw-receipt list | jq -r .tool | sort | uniq -c",

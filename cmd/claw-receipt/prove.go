@@ -29,7 +29,7 @@ func (r proveResult) WriteText(w io.Writer) error {
 
 func prove() command.Command {
 	kept := ""
-	return command.Command{Name: "prove", Envelope: "receipt prove", Args: "ID", Min: 1, Max: 1, Complete: latest, Summary: "write a proof that a receipt is in the log",
+	return command.Command{Name: "prove", Offered: []string{"receipt prove"}, Args: "ID", Min: 1, Max: 1, Complete: latest, Summary: "write a proof that a receipt is in the log",
 		Long: `Writes a self-contained proof, in the format of c2sp.org/tlog-proof, that a receipt is in the log: the receipt, its
 position in the Merkle tree, and a checkpoint. claw-receipt check-proof needs only the public key to check it. The
 proof reveals nothing about other receipts.`,

@@ -38,7 +38,7 @@ func (r recoverResult) WriteText(w io.Writer) error {
 
 func recoverCommand() command.Command {
 	dry := false
-	return command.Command{Name: "recover", Access: access, Envelope: "receipt recover", Summary: "write receipts for interrupted calls",
+	return command.Command{Name: "recover", Offered: []string{"receipt recover"}, Access: access, Summary: "write receipts for interrupted calls",
 		Long: `Writes a failed receipt, "interrupted, outcome unknown", for every call that the gate allowed (audit.jsonl), that has
 no receipt and that is over. A call is over once its permit has expired and no stage is running, or after the longest
 tool timeout. Calls that may still be running are counted as pending. claw-loop does this when it starts.`,

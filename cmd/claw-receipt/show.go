@@ -78,7 +78,7 @@ func writeReceipt(w io.Writer, number int, r receipt.Receipt) {
 
 func show() command.Command {
 	withContent := false
-	return command.Command{Name: "show", Access: indexing, Envelope: "receipt show", Args: "ID", Min: 1, Max: 1, Complete: latest, Summary: "show one receipt",
+	return command.Command{Name: "show", Offered: []string{"receipt show"}, Access: indexing, Args: "ID", Min: 1, Max: 1, Complete: latest, Summary: "show one receipt",
 		Long: `A unique prefix of the id is enough.
 
 With --with-content, reads records from standard input, finds the record of the call, and checks that its arguments and

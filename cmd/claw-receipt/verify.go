@@ -75,7 +75,7 @@ type verifyOptions struct {
 
 func verify() command.Command {
 	var o verifyOptions
-	return command.Command{Name: "verify", Envelope: "receipt verify", Summary: "verify the receipt log: chain, MACs, head and checkpoint",
+	return command.Command{Name: "verify", Offered: []string{"receipt verify"}, Summary: "verify the receipt log: chain, MACs, head and checkpoint",
 		Long: `Replays the log and checks it against the MAC key, the signed head and, if given, a saved checkpoint.
 Reports the first receipt that is not as written, and what has been proven and what has not.
 

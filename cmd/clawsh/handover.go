@@ -12,6 +12,24 @@ import (
 	"clawsh/lib/terminal"
 )
 
+// offer is a command of a stage, and the name that clawsh has for it.
+type offer struct{ stage, sub, name, args, summary string }
+
+// ofStage are the commands of a stage that clawsh offers.
+func ofStage(stage string) (list []command.Command) {
+	for _, o := range offers() {
+		if o.stage != stage {
+			continue
+		}
+		c := handOver(o.name, o.stage, o.sub, o.args, o.summary)
+		if o.name == "receipt show" {
+			c.Run = receiptShow(c.Run)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
 // handOver is a command that belongs to a stage: clawsh becomes that stage.
 func handOver(name, stage, sub, args, summary string) command.Command {
 	return command.Command{Name: name, Args: args, Max: -1, Summary: summary, HandOver: true, Example: "clawsh " + name, Relay: relay(stage, sub),

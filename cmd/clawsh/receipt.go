@@ -11,10 +11,8 @@ import (
 )
 
 // receiptShow hands over to claw-receipt, which sees no conversation: if content is asked for, claw-mem's is piped to it.
-func receiptShow() command.Command {
-	show := handOver("receipt show", "claw-receipt", "show", "ID", "show one receipt")
-	plain := show.Run
-	show.Run = func(ctx context.Context, c *command.Call) (command.Result, error) {
+func receiptShow(plain runs) runs {
+	return func(ctx context.Context, c *command.Call) (command.Result, error) {
 		if !slices.Contains(c.Raw, "--with-content") || slices.Contains(c.Raw, "--help") || slices.Contains(c.Raw, "-h") {
 			return plain(ctx, c)
 		}
@@ -24,8 +22,10 @@ func receiptShow() command.Command {
 		}
 		return command.Records(), command.Exit(code)
 	}
-	return show
 }
+
+// runs is how a command runs.
+type runs = func(ctx context.Context, c *command.Call) (command.Result, error)
 
 // withContent is claw-mem export | claw-receipt show.
 func withContent(ctx context.Context, c *command.Call) (code int, err error) {

@@ -1,6 +1,7 @@
 // Command generate writes clawsh's man pages, completions and reference pages from what the built programs say of themselves:
 //
 //	go run ./docs/generate docs BIN          COMMANDS.md, CONFIGURATION.md and EXIT_CODES.md, into docs/
+//	go run ./docs/generate offers BIN        cmd/clawsh/offers.go, from the tables of the stages: then clawsh is built again
 //	go run ./docs/generate share BIN DIR     man pages and completions, into DIR
 //
 // The date of man pages is SOURCE_DATE_EPOCH, else that of the commit which the programs were built from.
@@ -23,11 +24,14 @@ func main() { command.End("generate", run(os.Args[1:])) }
 
 func run(args []string) error {
 	if len(args) < 2 {
-		return fmt.Errorf("usage: generate docs BIN | generate share BIN DIR")
+		return fmt.Errorf("usage: generate docs BIN | generate offers BIN | generate share BIN DIR")
 	}
 	bin, err := filepath.Abs(args[1])
 	if err != nil {
 		return err
+	}
+	if args[0] == "offers" {
+		return offers(bin)
 	}
 	programs, err := manual.Programs(bin)
 	if err != nil {
@@ -47,7 +51,20 @@ func run(args []string) error {
 		}
 		return manual.WriteShare(args[2], bin, string(schemas), programs, build)
 	}
-	return fmt.Errorf("%q: want docs or share", args[0])
+	return fmt.Errorf("%q: want docs, offers or share", args[0])
+}
+
+// offers writes the commands of stages that clawsh offers.
+func offers(bin string) error {
+	stages, err := manual.Stages(bin)
+	if err != nil {
+		return err
+	}
+	src, err := manual.Offers(stages)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(manual.OffersFile, []byte(src), 0o644)
 }
 
 // built is the version of the programs and the date of their source.

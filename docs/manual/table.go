@@ -29,14 +29,15 @@ type Program struct {
 
 // Command is one command of a program.
 type Command struct {
-	Name     string `json:"name"`
-	Envelope string `json:"envelope"`
-	Usage    string `json:"usage"`
-	Summary  string `json:"summary"`
-	Long     string `json:"long"`
-	Example  string `json:"example"`
-	HandOver bool   `json:"hand_over"`
-	Flags    []Flag `json:"flags"`
+	Name     string   `json:"name"`
+	Envelope string   `json:"envelope"`
+	Usage    string   `json:"usage"`
+	Summary  string   `json:"summary"`
+	Long     string   `json:"long"`
+	Example  string   `json:"example"`
+	HandOver bool     `json:"hand_over"`
+	Offered  []string `json:"offered"`
+	Flags    []Flag   `json:"flags"`
 }
 
 // Flag is one flag of a command.
@@ -46,6 +47,23 @@ type Flag struct {
 	Value     string `json:"value"`
 	Default   string `json:"default"`
 	Usage     string `json:"usage"`
+}
+
+// Stages asks the stages in a directory for their help.
+func Stages(bin string) (all []Program, err error) {
+	home, err := os.MkdirTemp("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(home)
+	for _, name := range Names()[1:] {
+		p, err := ask(home, bin, name, "help")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }
 
 // Programs asks the programs in a directory for their help. A command that clawsh hands over is described by the stage that has it.

@@ -11,6 +11,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -57,9 +58,11 @@ func Unconfined(*Call, *config.Config) confine.Access {
 type Command struct {
 	// Name is what is typed, words separated by blanks, such as "config validate"; empty for the program itself.
 	Name string
-	// Envelope is the command's name in the JSON envelope, such as "memory search" for claw-mem's search. Empty means
-	// Name, or the program's name if that is empty too.
+	// Envelope is the command's name in the JSON envelope. Empty means the first of Offered, else Name, or the
+	// program's name if that is empty too.
 	Envelope string
+	// Offered are the names under which clawsh offers a command of a stage, such as "memory search".
+	Offered []string
 	// Args describes the arguments in a usage line, such as "QUERY".
 	Args string
 	// Min and Max bound the number of arguments; Max < 0 means any.
@@ -85,6 +88,14 @@ type Command struct {
 	Access Access
 	// Run does the work.
 	Run func(ctx context.Context, c *Call) (Result, error)
+}
+
+// envelope is the command's name in the JSON envelope of the program.
+func (c Command) envelope(app string) string {
+	if c.Envelope == "" && len(c.Offered) > 0 {
+		return c.Offered[0]
+	}
+	return cmp.Or(c.Envelope, c.Name, app)
 }
 
 // Result is what a command has to say. Its exported fields are the data of the JSON envelope; WriteText writes it for

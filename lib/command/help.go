@@ -31,6 +31,7 @@ type CommandHelp struct {
 	Long     string     `json:"long,omitzero"`
 	Example  string     `json:"example"`
 	HandOver bool       `json:"hand_over"`
+	Offered  []string   `json:"offered,omitzero"` // the names that clawsh has for it
 	Flags    []FlagHelp `json:"flags"`
 }
 
@@ -55,10 +56,16 @@ func helpCommand(p *program) Command {
 			}
 			return list
 		},
-		Run: func(_ context.Context, c *Call) (Result, error) {
+		Run: func(ctx context.Context, c *Call) (Result, error) {
 			name := strings.Join(c.Args, " ")
 			if name != "" && !p.has(name) {
 				return nil, p.unknownCommand(name)
+			}
+			for _, handed := range p.Commands {
+				if handed.HandOver && handed.Name == name && !c.JSON() { // the stage knows its flags
+					c.Raw = []string{"--help"}
+					return handed.Run(ctx, c)
+				}
 			}
 			return helpFor(p, name), nil
 		}}
@@ -120,14 +127,8 @@ func helpFor(p *program, name string) Help {
 }
 
 func describe(app string, c Command) CommandHelp {
-	d := CommandHelp{Name: c.Name, Envelope: c.Envelope, Usage: usageLine(app, c), Summary: c.Summary, Long: c.Long, Example: c.Example,
-		HandOver: c.HandOver, Flags: []FlagHelp{}}
-	if d.Envelope == "" {
-		d.Envelope = c.Name
-	}
-	if d.Envelope == "" {
-		d.Envelope = app
-	}
+	d := CommandHelp{Name: c.Name, Envelope: c.envelope(app), Usage: usageLine(app, c), Summary: c.Summary, Long: c.Long, Example: c.Example,
+		HandOver: c.HandOver, Offered: c.Offered, Flags: []FlagHelp{}}
 	d.Flags = append(d.Flags, flagHelps(flagSet(c))...)
 	return d
 }

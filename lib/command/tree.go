@@ -131,7 +131,7 @@ func (p *program) unknownOf(group, word string) error {
 	names := p.subcommands(group)
 	e := envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q of %s", terminal.Escape(word), group)
 	if near := spelling.Nearest(word, names, 2); near != "" {
-		return e.WithHint("did you mean %s %s %s?", p.Name, group, near)
+		return e.WithHint("did you mean %s %s?", p.typed(group), near)
 	}
 	return e.WithHint("commands: %s", strings.Join(names, ", "))
 }
@@ -203,7 +203,7 @@ func (p *program) argumentError(c Command, args []string) error {
 
 func (p *program) unknownCommand(word string) error {
 	e := envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q", terminal.Escape(word))
-	if near := spelling.Nearest(word, p.names(), 2); near != "" {
+	if near := spelling.Nearest(word, append(p.names(), "help", "completion"), 2); near != "" {
 		return e.WithHint("did you mean %s %s?", p.Name, near)
 	}
 	return e.WithHint("see %s --help", p.Name)
@@ -234,8 +234,8 @@ func (p *program) usageError(args []string, err error) error {
 func (p *program) named(name string) {
 	p.command, p.words = name, name
 	for _, c := range p.Commands {
-		if c.Name == name && c.Envelope != "" {
-			p.command = c.Envelope
+		if c.Name == name {
+			p.command = c.envelope(p.Name)
 		}
 	}
 	if _, typed, ok := strings.Cut(p.global.As, " "); ok {

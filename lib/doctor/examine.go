@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/sibling"
 	"clawsh/lib/spelling"
@@ -17,20 +16,18 @@ import (
 
 // examination is one run of doctor.
 type examination struct {
-	call                *command.Call
-	online, yes, nobody bool
-	paths               config.Paths
-	config              *config.Config
-	stages              *sibling.Programs
-	findings            []finding
+	Options
+	nobody bool // there is nobody to ask
+	paths  config.Paths
+	config *config.Config
+	stages *sibling.Programs
+	found  []Finding
 }
-
-func (d *examination) terminalFile() *os.File { return os.Stdin }
 
 // run makes all checks, as far as one does not need what another has found wrong.
 func (d *examination) run(ctx context.Context) {
 	var err error
-	if d.paths, err = d.call.Paths(); err != nil {
+	if d.paths, err = d.Paths(); err != nil {
 		d.tell(ctx, failure("home", err))
 		return
 	}
@@ -38,14 +35,14 @@ func (d *examination) run(ctx context.Context) {
 		d.without(ctx)
 		return
 	}
-	d.stages = sibling.New(d.config, d.call.Environ, nil)
+	d.stages = sibling.New(d.config, d.Environ, nil)
 	if !d.programs(ctx) {
 		return
 	}
 	for _, check := range []func(context.Context){d.sandbox, d.keys, d.memory, d.receipts, d.audit, d.clock, d.disks, d.stop} {
 		check(ctx)
 	}
-	if d.online {
+	if d.Online {
 		d.provider(ctx)
 	}
 }
@@ -55,9 +52,9 @@ func (d *examination) without(ctx context.Context) {
 	if _, err := os.Stat(d.paths.Home); err != nil {
 		return
 	}
-	d.tell(ctx, finding{Check: "configuration", State: noted, Message: "not checked, because clawsh does not use this home until that is repaired: keys, memory, receipts, audit log, sandbox"})
+	d.tell(ctx, Finding{Check: "configuration", State: noted, Message: "not checked, because clawsh does not use this home until that is repaired: keys, memory, receipts, audit log, sandbox"})
 	d.config = config.Default(d.paths.Home)
-	d.stages = sibling.New(d.config, d.call.Environ, nil)
+	d.stages = sibling.New(d.config, d.Environ, nil)
 	d.programs(ctx)
 	d.disks(ctx)
 	d.stop(ctx)
@@ -66,12 +63,12 @@ func (d *examination) without(ctx context.Context) {
 // home looks at owners, kinds and modes; it tells whether clawsh can be used on it.
 func (d *examination) home(ctx context.Context) bool {
 	if _, err := os.Stat(d.paths.Home); errors.Is(err, fs.ErrNotExist) {
-		return d.tell(ctx, finding{Check: "home", State: wrong,
+		return d.tell(ctx, Finding{Check: "home", State: wrong,
 			Message: "there is no " + d.paths.Home, Mend: "set it up, as clawsh init does",
-			mend: func(ctx context.Context) error { _, err := setUp(ctx, d.call, d.paths); return err }})
+			mend: d.SetUp})
 	}
 	for _, s := range config.Strangers(d.paths.Home) {
-		f := finding{Check: "home", State: noted, Message: s.Path + " is not a file of clawsh", Hint: "clawsh does not use it; move it away if you did not put it there"}
+		f := Finding{Check: "home", State: noted, Message: s.Path + " is not a file of clawsh", Hint: "clawsh does not use it; move it away if you did not put it there"}
 		if s.Link != "" {
 			f.Message += ": it is a link to " + s.Link
 		}
@@ -84,7 +81,7 @@ func (d *examination) faults(ctx context.Context, cfg *config.Config, fine strin
 	all := true
 	faults := config.Inspect(d.paths, cfg)
 	for _, f := range faults {
-		found := finding{Check: "home", State: wrong, Message: f.String(), Hint: f.Hint}
+		found := Finding{Check: "home", State: wrong, Message: f.String(), Hint: f.Hint}
 		if f.Mendable() {
 			found.Hint, found.Mend = "", f.Hint
 			found.mend = func(context.Context) error { return f.Mend() }
@@ -92,7 +89,7 @@ func (d *examination) faults(ctx context.Context, cfg *config.Config, fine strin
 		all = d.tell(ctx, found) && all
 	}
 	if len(faults) == 0 && fine != "" {
-		d.tell(ctx, finding{Check: "home", State: sound, Message: fine})
+		d.tell(ctx, Finding{Check: "home", State: sound, Message: fine})
 	}
 	return all
 }
@@ -103,7 +100,7 @@ func (d *examination) settings(ctx context.Context) bool {
 	var problems *config.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems.List {
-			d.tell(ctx, finding{Check: "configuration", State: wrong,
+			d.tell(ctx, Finding{Check: "configuration", State: wrong,
 				Message: fmt.Sprintf("%s:%d:%d: %s %s", problems.File, p.Line, p.Column, p.Key, p.Message)})
 		}
 		return false
@@ -113,13 +110,13 @@ func (d *examination) settings(ctx context.Context) bool {
 	}
 	d.config = cfg
 	d.workspace(ctx)
-	state := finding{Check: "configuration", State: sound, Message: cfg.File + " is valid"}
+	state := Finding{Check: "configuration", State: sound, Message: cfg.File + " is valid"}
 	if !cfg.Found() {
 		state.Message = "there is none at " + cfg.File + ": the defaults are in force"
 	}
 	d.tell(ctx, state)
 	if missing := cfg.ToolsNotOffered(); len(missing) > 0 {
-		d.tell(ctx, finding{Check: "tools", State: noted, Message: "not offered to the model: " + strings.Join(missing, ", "),
+		d.tell(ctx, Finding{Check: "tools", State: noted, Message: "not offered to the model: " + strings.Join(missing, ", "),
 			Hint: "channels.cli.tools_allow does not list them; a list written by an older clawsh lacks newer tools"})
 	}
 	return true
@@ -132,11 +129,11 @@ func (d *examination) workspace(ctx context.Context) {
 		return
 	}
 	dir := d.config.WorkspaceDir
-	f := finding{Check: "workspace", State: sound, Message: dir}
+	f := Finding{Check: "workspace", State: sound, Message: dir}
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		f = finding{Check: "workspace", State: wrong, Message: "there is no " + dir}
+		f = Finding{Check: "workspace", State: wrong, Message: "there is no " + dir}
 		if missing, err := config.LookMissing(dir); err != nil {
 			f.Hint = fmt.Sprintf("create it by hand: %v", err)
 		} else {
@@ -172,12 +169,12 @@ func (d *examination) sandbox(ctx context.Context) {
 	}
 	switch {
 	case !r.Usable:
-		d.tell(ctx, finding{Check: "sandbox", State: wrong,
+		d.tell(ctx, Finding{Check: "sandbox", State: wrong,
 			Message: "no program can run: " + r.Why, Hint: "claw-exec sandbox shows what each engine lacks"})
 	case r.Mode == "off":
-		d.tell(ctx, finding{Check: "sandbox", State: noted, Message: `security.sandbox = "off": programs run unconfined`})
+		d.tell(ctx, Finding{Check: "sandbox", State: noted, Message: `security.sandbox = "off": programs run unconfined`})
 	default:
-		d.tell(ctx, finding{Check: "sandbox", State: sound,
+		d.tell(ctx, Finding{Check: "sandbox", State: sound,
 			Message: "programs can be confined, by: " + strings.Join(works, ", ")})
 	}
 }
@@ -186,7 +183,7 @@ func (d *examination) keys(ctx context.Context) {
 	for _, path := range []string{d.config.PermitKeyPath(), d.config.PermitPubPath(), filepath.Join(d.config.ReceiptKeysDir(), "receipt.key"),
 		filepath.Join(d.config.ReceiptKeysDir(), "receipt.pub")} {
 		if _, err := os.Lstat(path); err != nil {
-			d.tell(ctx, finding{Check: "keys", State: wrong,
+			d.tell(ctx, Finding{Check: "keys", State: wrong,
 				Message: path + " is missing", Hint: "restore it from a backup; clawsh init creates keys only if none was used yet"})
 			return
 		}
@@ -195,13 +192,13 @@ func (d *examination) keys(ctx context.Context) {
 		d.tell(ctx, failure("keys", err))
 		return
 	}
-	d.tell(ctx, finding{Check: "keys", State: sound, Message: "the keys for permits and receipts are there"})
+	d.tell(ctx, Finding{Check: "keys", State: sound, Message: "the keys for permits and receipts are there"})
 }
 
 func (d *examination) memory(ctx context.Context) {
 	err := d.stages.Query(ctx, &struct{}{}, "claw-mem", "check")
 	if err == nil {
-		d.tell(ctx, finding{Check: "memory", State: sound, Message: d.config.Memory.Path + " is sound"})
+		d.tell(ctx, Finding{Check: "memory", State: sound, Message: d.config.Memory.Path + " is sound"})
 		return
 	}
 	f := failure("memory", err)
@@ -224,10 +221,10 @@ func (d *examination) receipts(ctx context.Context) {
 		return
 	}
 	if r.Torn > 0 {
-		d.tell(ctx, finding{Check: "receipts", State: noted,
+		d.tell(ctx, Finding{Check: "receipts", State: noted,
 			Message: fmt.Sprintf("a crash left %s of an unfinished line at the end: the next receipt moves it aside", spelling.Count(r.Torn, "byte"))})
 	}
-	d.tell(ctx, finding{Check: "receipts", State: sound, Message: r.Evidence})
+	d.tell(ctx, Finding{Check: "receipts", State: sound, Message: r.Evidence})
 }
 
 func (d *examination) audit(ctx context.Context) {
@@ -236,7 +233,7 @@ func (d *examination) audit(ctx context.Context) {
 	}
 	err := d.stages.Query(ctx, &r, "claw-gate", "audit")
 	if err == nil {
-		d.tell(ctx, finding{Check: "audit log", State: sound, Message: fmt.Sprintf("%s, all the gate's", spelling.Count(r.Lines, "decision"))})
+		d.tell(ctx, Finding{Check: "audit log", State: sound, Message: fmt.Sprintf("%s, all the gate's", spelling.Count(r.Lines, "decision"))})
 		return
 	}
 	f := failure("audit log", err)
@@ -255,7 +252,7 @@ func (d *examination) audit(ctx context.Context) {
 
 func (d *examination) stop(ctx context.Context) {
 	if stopped, why := config.Estop(d.paths.Home); stopped {
-		d.tell(ctx, finding{Check: "emergency stop", State: noted, Message: "no tool can run: " + why})
+		d.tell(ctx, Finding{Check: "emergency stop", State: noted, Message: "no tool can run: " + why})
 	}
 }
 
@@ -265,5 +262,5 @@ func (d *examination) provider(ctx context.Context) {
 		d.tell(ctx, failure("provider", err))
 		return
 	}
-	d.tell(ctx, finding{Check: "provider", State: sound, Message: name + " answers"})
+	d.tell(ctx, Finding{Check: "provider", State: sound, Message: name + " answers"})
 }

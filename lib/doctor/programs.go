@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"bytes"
@@ -28,13 +28,13 @@ func (d *examination) programs(ctx context.Context) bool {
 			f.Hint = "install all seven programs into one directory: make install"
 			all = d.tell(ctx, f) && all
 		case !build.Same(own):
-			all = d.tell(ctx, finding{Check: "programs", State: wrong,
+			all = d.tell(ctx, Finding{Check: "programs", State: wrong,
 				Message: fmt.Sprintf("%s has version %s, but clawsh has %s", name, build, own),
 				Hint:    "install all seven programs of one build into one directory: make install"}) && all
 		}
 	}
 	if all {
-		d.tell(ctx, finding{Check: "programs", State: sound, Message: "all seven are there, version " + own.String()})
+		d.tell(ctx, Finding{Check: "programs", State: sound, Message: "all seven are there, version " + own.String()})
 		d.onPath(ctx)
 	}
 	return all
@@ -73,13 +73,13 @@ func (d *examination) onPath(ctx context.Context) {
 		}
 	}
 	if len(others) > 0 {
-		d.tell(ctx, finding{Check: "programs", State: noted,
+		d.tell(ctx, Finding{Check: "programs", State: noted,
 			Message: fmt.Sprintf("PATH finds other programs than those in %s: %s",
 				filepath.Dir(self), strings.Join(others, ", ")),
 			Hint: "pipelines that you type would use those; put " + filepath.Dir(self) + " first on PATH, or remove the others"})
 	}
 	if len(copies) > 0 {
-		d.tell(ctx, finding{Check: "programs", State: noted,
+		d.tell(ctx, Finding{Check: "programs", State: noted,
 			Message: "the programs are in several directories: " + strings.Join(copies, ", "),
 			Hint:    "keep all seven in one directory, so that an update reaches them all"})
 	}

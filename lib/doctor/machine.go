@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -26,8 +26,8 @@ func (d *examination) clock(ctx context.Context) {
 }
 
 // timeFinding judges the time by the newest receipt's.
-func timeFinding(now, newest time.Time) finding {
-	f := finding{Check: "clock", State: sound, Message: now.Format(time.RFC3339)}
+func timeFinding(now, newest time.Time) Finding {
+	f := Finding{Check: "clock", State: sound, Message: now.Format(time.RFC3339)}
 	switch {
 	case now.Before(newest.Add(-time.Minute)):
 		f.State, f.Hint = wrong, "set the clock; permits and receipts depend on it"
@@ -52,8 +52,8 @@ func (d *examination) disks(ctx context.Context) {
 	}
 }
 
-func diskFinding(dir string) finding {
-	f := finding{Check: "disk", State: wrong}
+func diskFinding(dir string) Finding {
+	f := Finding{Check: "disk", State: wrong}
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		f.Message = fmt.Sprintf("%s: %v", dir, err)

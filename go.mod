@@ -2,6 +2,13 @@ module clawsh
 
 go 1.26.0
 
+// Each program lives for milliseconds: reading the cgroup's limits of processors, and looking for new ones every second, is a
+// twentieth of its start.
+godebug (
+	containermaxprocs=0
+	updatemaxprocs=0
+)
+
 require (
 	github.com/cpuguy83/go-md2man/v2 v2.0.7
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3

@@ -60,6 +60,9 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 
 // run is Run; a program that is alone in its process confines that.
 func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string, alone bool) int {
+	if len(args) == 1 && args[0] == "--version" { // most of a start is for commands
+		return (&program{App: a, stdout: stdout, stderr: stderr, format: "text"}).finish(ThisBuild(a.Name), nil)
+	}
 	p := &program{App: a, alone: alone, stdin: stdin, stdout: stdout, stderr: stderr,
 		environ: environ, format: requestedFormat(args), secrets: secret.New(environ), args: args, caught: catch()}
 	res, err := p.execute(ctx, args)

@@ -119,7 +119,7 @@ func (g *Gates) Accepts(c Claims) bool {
 
 // PublicText is what another host accepts of this gate: its public key, and the hash of its policy.
 func (s *Signer) PublicText(policy string) string {
-	text := publicLine(pubLabel, s.key.Public().(ed25519.PublicKey)) + "\n"
+	text := publicLine(pubLabel, s.public()) + "\n"
 	if policy != "" {
 		text += policyLabel + policy + "\n"
 	}

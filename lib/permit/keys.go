@@ -38,7 +38,7 @@ func Create(dir string) (made bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	pub := s.key.Public().(ed25519.PublicKey)
+	pub := s.public()
 	path := filepath.Join(dir, "permit.pub")
 	if v, err := LoadVerifier(path); err == nil && v.key.Equal(pub) {
 		return made, nil
@@ -113,8 +113,7 @@ func LoadSigner(dir string) (*Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := ed25519.NewKeyFromSeed(seed)
-	return &Signer{key, homeID(key.Public().(ed25519.PublicKey))}, nil
+	return newSigner(seed), nil
 }
 
 // LoadVerifier reads the public key. It must not be writable by others.

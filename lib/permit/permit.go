@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"clawsh/lib/record"
@@ -77,21 +78,35 @@ func NewNonce() string {
 
 // Signer signs permits with a home's private key.
 type Signer struct {
-	key  ed25519.PrivateKey
-	home string
+	secret func() (key ed25519.PrivateKey, home string)
+}
+
+// newSigner makes the key of its seed when it is first asked for, which takes as long as the rest of claw-gate's start.
+func newSigner(seed []byte) *Signer {
+	return &Signer{sync.OnceValues(func() (ed25519.PrivateKey, string) {
+		key := ed25519.NewKeyFromSeed(seed)
+		return key, homeID(key.Public().(ed25519.PublicKey))
+	})}
+}
+
+// public is the public key.
+func (s *Signer) public() ed25519.PublicKey {
+	key, _ := s.secret()
+	return key.Public().(ed25519.PublicKey)
 }
 
 // Sign returns the permit for the claims. It fills in version and home, and a nonce if there is none; ExpiresAt must be
 // in record.TimeFormat.
 func (s *Signer) Sign(c Claims) (string, error) {
-	c.V, c.HomeID = "1", s.home
+	key, home := s.secret()
+	c.V, c.HomeID = "1", home
 	if c.Nonce == "" {
 		c.Nonce = NewNonce()
 	}
 	if _, err := time.Parse(record.TimeFormat, c.ExpiresAt); err != nil {
 		return "", fmt.Errorf("sign a permit: expiry: %w", err)
 	}
-	text, err := signText(s.key, domain, c)
+	text, err := signText(key, domain, c)
 	if err != nil {
 		return "", fmt.Errorf("sign a permit: %w", err)
 	}

@@ -46,12 +46,6 @@ type table struct {
 	by      map[uint16][]entry // longest first
 }
 
-func newTable() *table {
-	t := &table{}
-	rand.Read(t.salt[:])
-	return t.salted()
-}
-
 func (t *table) salted() *table {
 	t.factor = binary.LittleEndian.Uint32(t.salt[:]) | 1
 	return t
@@ -113,6 +107,10 @@ func (t *table) at(text []byte, window uint32, final bool) (found *entry, more b
 }
 
 func (t *table) learn(name, value string) {
+	if len(t.entries) == 0 && t.salt == ([saltBytes]byte{}) { // one that knows nothing, as most at a start, needs no salt
+		rand.Read(t.salt[:])
+		t.salted()
+	}
 	kind := "value of " + plainName(name)
 	for _, f := range forms(value) {
 		e := entry{kind: kind, size: len(f.text), filter: t.hash(binary.LittleEndian.Uint32([]byte(f.text))), digest: t.digest([]byte(f.text)),
@@ -206,7 +204,7 @@ func (r *Redactor) Environ(environ []string) []string {
 
 // inherited is what a parent exported; what cannot be read is passed over.
 func inherited(environ []string) *table {
-	t := newTable()
+	t := &table{}
 	for _, e := range environ {
 		value, ok := strings.CutPrefix(e, Variable+"=")
 		if !ok {

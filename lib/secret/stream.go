@@ -79,7 +79,7 @@ func (s *Stream) pass(final bool) string {
 func (s *Stream) advance(out []byte, final bool) []byte {
 	known := s.r.known.Load()
 	var index *shapeIndex
-	if s.r.shapes {
+	if s.r.shapes && s.next < len(s.buf) {
 		index = shapesIndexed()
 	}
 	for s.next < len(s.buf) {

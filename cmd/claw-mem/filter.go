@@ -17,6 +17,7 @@ import (
 // keeper is the filter's state.
 type keeper struct {
 	call   *command.Call
+	config *config.Config
 	agent  string
 	place  memory.Place
 	store  *memory.Store
@@ -39,10 +40,10 @@ func filter() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			if err := k.open(c, cfg); err != nil {
+			if err := k.prepare(c, cfg); err != nil {
 				return nil, err
 			}
-			defer k.store.Close()
+			defer k.close()
 			handlers := map[record.Kind]stage.Handler{}
 			for _, kind := range record.KindsWith(record.Stored) {
 				handlers[kind] = k.handle
@@ -60,22 +61,39 @@ func (k *keeper) name(cfg *config.Config) string {
 	return k.agent
 }
 
-func (k *keeper) open(c *command.Call, cfg *config.Config) error {
-	k.call = c
+func (k *keeper) prepare(c *command.Call, cfg *config.Config) error {
+	k.call, k.config = c, cfg
 	k.agent = k.name(cfg)
 	if _, err := cfg.AgentDir(k.agent); err != nil {
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--agent: %w", err)
 	}
-	var err error
-	if k.store, err = memory.Open(cfg.Memory.Path, memory.Options{Kept: true}); err != nil {
-		return envelope.Errorf(envelope.ExitError, "memory.unavailable", "open the memory: %w", err)
-	}
-	k.mirror = &memory.Mirror{Dir: filepath.Join(cfg.Home, "agents"), Store: k.store}
 	return nil
+}
+
+// open opens the memory when there is something to store, which takes longer than the rest of a start.
+func (k *keeper) open() error {
+	if k.store != nil {
+		return nil
+	}
+	var err error
+	if k.store, err = memory.Open(k.config.Memory.Path, memory.Options{Kept: true}); err != nil {
+		return stage.Fatal(envelope.Errorf(envelope.ExitError, "memory.unavailable", "open the memory: %w", err))
+	}
+	k.mirror = &memory.Mirror{Dir: filepath.Join(k.config.Home, "agents"), Store: k.store}
+	return nil
+}
+
+func (k *keeper) close() {
+	if k.store != nil {
+		k.store.Close()
+	}
 }
 
 // handle stores one record without secrets and passes it on as it is. The mirror is a convenience: when it fails, that is logged and no more.
 func (k *keeper) handle(_ context.Context, line record.Line, out *stage.Writer) error {
+	if err := k.open(); err != nil {
+		return err
+	}
 	stored, err := k.withheld(line)
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "memory.failed", "withhold secrets from %s record %s: %w", line.Kind(), line.ID(), err)

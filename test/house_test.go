@@ -20,7 +20,7 @@ import (
 var rows = [][]string{
 	{"session", "doctor"},
 	{"loop"},
-	{"stage"},
+	{"stage", "broker"},
 	{"provider", "policy", "tool", "receipt", "memory", "sandbox", "approval", "turn"},
 	{"provider/dialect/chat"},
 	{"provider/dialect", "command", "sibling"},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"clawsh/lib/broker"
 	"clawsh/lib/card"
 	"clawsh/lib/command"
 	"clawsh/lib/config"
@@ -34,9 +35,9 @@ type executor struct {
 	// unconfined is why a program was not run for want of a sandbox.
 	unconfined string
 	results    *result.Store
-	homes      *tool.Homes // where commands have their private homes; nil if no tool needs them
-	underWay   *os.File    // locked while calls may run
-	broker     *client     // starts what this process may not; nil if no tool needs it
+	homes      *tool.Homes    // where commands have their private homes; nil if no tool needs them
+	underWay   *os.File       // locked while calls may run
+	broker     *broker.Client // starts what this process may not; nil if no tool needs it
 }
 
 func filter() command.Command {
@@ -63,26 +64,27 @@ func filter() command.Command {
 // close ends what was started for the tools.
 func (e *executor) close() {
 	if e.broker != nil {
-		e.broker.close()
+		e.broker.Close()
 	}
 	e.env.Scratch.Close()
 	e.underWay.Close()
 }
 
 func openExecutor(c *command.Call) (*executor, error) {
-	cfg, err := c.Config()
+	o, err := options(c)
 	if err != nil {
 		return nil, err
 	}
+	cfg := o.Config
 	if err := cfg.CheckWorkspace(); err != nil {
 		return nil, err
 	}
 	e := &executor{call: c, config: cfg, results: &result.Store{Dir: cfg.ResultsDir()}}
-	if cfg.OffersTool(card.Away | card.Program) {
+	if cfg.OffersTool(card.Needs.Starts) {
 		if e.homes, err = tool.MakeHomes(); err != nil {
 			return nil, err
 		}
-		if e.broker, err = startBroker(c, cfg, e.homes.Dir); err != nil {
+		if e.broker, err = broker.Start(o, e.homes.Dir); err != nil {
 			return nil, err
 		}
 	}
@@ -114,8 +116,7 @@ func openExecutor(c *command.Call) (*executor, error) {
 		e.env.Scratch.Dir = homes
 	}
 	if e.broker != nil {
-		e.env.HomeSeen, e.env.CacheSeen = homeSeen(cfg), cacheSeen(cfg)
-		e.env.Launch, e.env.Away = e.broker.launch, e.broker.away // and the broker ends what they leave behind
+		e.broker.Equip(e.env)
 	}
 	_ = os.MkdirAll(cfg.ResultsDir(), 0o700) // what cannot be kept is told when it is
 	if err := c.Confine(access(cfg, homes)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"clawsh/lib/broker"
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
@@ -71,11 +72,12 @@ func preflightCommand() command.Command {
 		Long:    "Starts a program that does nothing in every engine of this system, and reports the guarantees of each, or why it does not work.",
 		Example: "claw-exec sandbox",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
-			cfg, err := c.Config()
+			o, err := options(c)
 			if err != nil {
 				return nil, err
 			}
-			place, limits := sandboxPlace(c, cfg), sandboxLimits(cfg)
+			cfg := o.Config
+			place, limits := broker.Place(o), broker.Limits(cfg)
 			p := preflight{Mode: cfg.Security.Sandbox, Layout: cfg.Sandbox.Layout, Limits: limits, Engines: []sandbox.Finding{}}
 			if p.Mode == sandbox.Off {
 				p.Usable = true

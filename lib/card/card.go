@@ -48,11 +48,32 @@ const (
 	Terminal                   // a person at it
 )
 
-// Away is what the process that runs calls has not itself: a tool that needs it runs elsewhere.
-const Away = Network | Memory
+// Process is one of those that the executor consists of.
+type Process int
 
-// Has tells whether one of those is among them.
-func (n Needs) Has(any Needs) bool { return n&any != 0 }
+// Processes of the executor.
+const (
+	Confined Process = iota // which checks permits, and has neither a network nor a way to start anything
+	Brokered                // which has programs started, in the sandbox or of ours
+	Fetching                // which has the network, and nothing else
+	Nowhere
+)
+
+// Runs says in which process a tool runs that needs this. Nowhere else is that decided.
+func (n Needs) Runs() Process {
+	switch {
+	case n&(Network|Memory) == 0:
+		return Confined
+	case n == Memory:
+		return Brokered
+	case n == Network:
+		return Fetching
+	}
+	return Nowhere // no process has both
+}
+
+// Starts tells whether the confined process has to have something started for it.
+func (n Needs) Starts() bool { return n.Runs() != Confined || n&Program != 0 }
 
 // Role is what an argument is to the policy.
 type Role string

@@ -178,3 +178,23 @@ func TestJudged(t *testing.T) {
 		}
 	}
 }
+
+// In which process a tool runs follows from what it needs. Where no process has all of that, the tool runs nowhere.
+func TestRuns(t *testing.T) {
+	for needs, want := range map[Needs]Process{0: Confined, Files: Confined, Files | Program: Confined, Terminal: Confined,
+		Memory: Brokered, Network: Fetching} {
+		if got := needs.Runs(); got != want || needs.Starts() != (want != Confined || needs&Program != 0) {
+			t.Errorf("%b: %d, starts %t", needs, got, needs.Starts())
+		}
+	}
+	for needs := range Needs(1 << 5) {
+		if both := needs&(Memory|Network) != 0 && needs != Memory && needs != Network; both != (needs.Runs() == Nowhere) {
+			t.Errorf("%b runs in %d", needs, needs.Runs())
+		}
+	}
+	for _, c := range All() {
+		if c.Needs.Runs() == Nowhere {
+			t.Errorf("%s runs nowhere", c.Name)
+		}
+	}
+}

@@ -181,11 +181,11 @@ func (c *Config) ToolsNotOffered() []string {
 	return slices.DeleteFunc(card.Names(), func(t string) bool { return slices.Contains(c.Channels.CLI.ToolsAllow, t) })
 }
 
-// OffersTool tells whether the model may use a tool that needs one of those.
-func (c *Config) OffersTool(any card.Needs) bool {
+// OffersTool tells whether the model may use a tool that needs such a thing.
+func (c *Config) OffersTool(such func(card.Needs) bool) bool {
 	return slices.ContainsFunc(c.Channels.CLI.ToolsAllow, func(name string) bool {
 		t, ok := card.Find(name)
-		return ok && t.Needs.Has(any)
+		return ok && such(t.Needs)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"clawsh/lib/envelope"
+	"clawsh/lib/place"
 )
 
 // Trust are the directories in which a person has said that the agent may work.
@@ -112,7 +113,7 @@ func (w Trusted) State() string {
 	switch {
 	case err != nil:
 		return "missing"
-	case !w.is(identity(info)):
+	case !w.is(place.Identity(info)):
 		return "replaced"
 	}
 	return "ok"
@@ -151,5 +152,5 @@ func (p Paths) Candidate(c *Config, dir string) (Trusted, error) {
 	if err != nil {
 		return Trusted{}, err
 	}
-	return Trusted{Path: w.Real, Directory: Mark(w.Real, identity(info))}, nil
+	return Trusted{Path: w.Real, Directory: Mark(w.Real, place.Identity(info))}, nil
 }

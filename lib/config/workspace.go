@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -84,7 +83,7 @@ func (p Paths) workspace(c *Config, mode string) Workspace {
 	}
 	var info fs.FileInfo
 	if info, w.Err = w.find(); w.Err == nil && info != nil {
-		w.ID = identity(info)
+		w.ID = place.Identity(info)
 		w.Err = p.admit(c, &w, info)
 	}
 	if w.Err == nil && info != nil && w.From == FromHere {
@@ -173,15 +172,6 @@ func reason(err error) error {
 	return err
 }
 
-// identity tells directories apart, whatever they are called.
-func identity(info fs.FileInfo) string {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("%d:%d", uint64(st.Dev), uint64(st.Ino))
-}
-
 func owner(info fs.FileInfo) int {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(st.Uid)
@@ -249,15 +239,15 @@ func (p Paths) here(c *Config, w *Workspace) error {
 	}
 	started := w.Real
 	if root, info := p.repository(c, started, owner); root != "" {
-		w.Dir, w.Real, w.ID = root, root, identity(info)
+		w.Dir, w.Real, w.ID = root, root, place.Identity(info)
 	}
 	for dir := range upwards(started) {
 		info, err := os.Stat(dir)
 		if err != nil {
 			break
 		}
-		if w.Trusted, _ = t.of(dir, identity(info)); w.Trusted != "" {
-			w.Dir, w.Real, w.ID = dir, dir, identity(info)
+		if w.Trusted, _ = t.of(dir, place.Identity(info)); w.Trusted != "" {
+			w.Dir, w.Real, w.ID = dir, dir, place.Identity(info)
 			return nil
 		}
 		if dir == w.Real {
@@ -305,7 +295,7 @@ func shellQuote(path string) string {
 // Admit puts a workspace in force that a person has just trusted, if it is still the same directory.
 func (c *Config) Admit() error {
 	info, err := os.Stat(c.Workspace.Real)
-	if err != nil || identity(info) != c.Workspace.ID || c.Workspace.ID == "" || !errors.Is(c.Workspace.Err, ErrUntrusted) {
+	if err != nil || place.Identity(info) != c.Workspace.ID || c.Workspace.ID == "" || !errors.Is(c.Workspace.Err, ErrUntrusted) {
 		return envelope.Errorf(envelope.ExitDenied, "workspace.changed", "another directory replaced the workspace %s during the question", quote("", c.Workspace.Dir))
 	}
 	c.Workspace.Err, c.WorkspaceDir = nil, c.Workspace.Dir
@@ -331,7 +321,7 @@ func (c *Config) WorkspaceEnv() []string {
 // SameWorkspace tells whether an opened directory is the workspace in force. One that did not exist when the configuration was
 // read is taken as it is.
 func (c *Config) SameWorkspace(info fs.FileInfo) bool {
-	return c.Workspace.ID == "" || identity(info) == c.Workspace.ID
+	return c.Workspace.ID == "" || place.Identity(info) == c.Workspace.ID
 }
 
 // WorkspaceMark is what the directory of the workspace in force is known by (Mark), "" if that cannot be told.
@@ -341,7 +331,7 @@ func (c *Config) WorkspaceMark() string {
 		path = c.WorkspaceDir
 	}
 	if info, err := os.Stat(path); id == "" && err == nil {
-		id = identity(info)
+		id = place.Identity(info)
 	}
 	if id == "" {
 		return ""

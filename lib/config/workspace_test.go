@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"clawsh/lib/envelope"
+	"clawsh/lib/place"
 )
 
 // ground is a scratch user: HOME with clawsh's home in it, and directories beside.
@@ -226,7 +227,7 @@ func TestTrustEndsWithItsDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := identity(info)
+	id := place.Identity(info)
 	old := Trusted{Path: dir, Directory: Mark(dir, id)}
 	if !old.is(id) || old.State() != "ok" {
 		t.Errorf("%+v is not %s", old, id)
@@ -262,7 +263,7 @@ func TestTrustIsOfADirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Workspace.Real, a.Workspace.ID = g.dir+"/users/me/proj/a", identity(info)
+	a.Workspace.Real, a.Workspace.ID = g.dir+"/users/me/proj/a", place.Identity(info)
 	g.trust(a)
 	if c := g.in("users/me/proj/a/b", ""); c.WorkspaceDir != g.dir+"/users/me/proj/a" {
 		t.Errorf("%+v", c.Workspace)

@@ -65,19 +65,20 @@ func New(mode string, place Place, limits Limits) (*Sandbox, error) {
 // Adapt is a place and limits of one call, which can only be narrower than the sandbox's own.
 type Adapt struct {
 	Home     string `json:"home,omitzero"`
+	HomeID   string `json:"-"` // as of Place, which nobody outside is asked for
 	Layout   string `json:"layout,omitzero"`
 	ReadOnly bool   `json:"read_only,omitzero"`
 	// Obeyed are files that other programs obey, and that the call may write all the same.
 	Obeyed []string `json:"obeyed,omitzero"`
 	Limits Limits   `json:"limits,omitzero"` // zero: the sandbox's own
-	Self   bool     `json:"self,omitzero"`   // the program is our own, as an interpreter that starts others
+	Self   bool     `json:"-"`               // the program is our own, as an interpreter that starts others
 }
 
 // narrow applies what a call asks for.
 func (s *Sandbox) narrow(a Adapt) (Place, Limits) {
 	p, l := s.place, s.limits
 	if a.Home != "" {
-		p.Home = a.Home
+		p.Home, p.HomeID = a.Home, a.HomeID
 	}
 	if a.Layout == Staged {
 		p.Layout = Staged

@@ -71,6 +71,9 @@ func seatbeltView(p Place) ([]mount, error) {
 	}
 	m = append(m, own...)
 	if p.Home != "" {
+		if err := sameDirectory(p.Home, p.HomeID); err != nil {
+			return nil, err
+		}
 		m = append(m, mount{Kind: mountWrite, Source: p.Home, Target: p.Home})
 	}
 	return append(m, covers(m, p.Hidden)...), nil

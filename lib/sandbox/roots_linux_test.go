@@ -5,8 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
+
+	"clawsh/lib/place"
 )
 
 // What is in a read root is read and not changed, and what is hidden in it is not seen: where an engine cannot hide a part, the
@@ -40,29 +41,44 @@ func TestReadRoot(t *testing.T) {
 	})
 }
 
-// A directory that has taken the workspace's place is not shown.
-func TestReplacedWorkspace(t *testing.T) {
-	eachEngine(t, func(b *box) {
-		info, err := os.Stat(b.place.Workspace)
-		if err != nil {
-			b.t.Fatal(err)
+// A directory that has taken the place of the workspace or of the private home is not shown, nor where a link leads that has.
+func TestReplacedDirectories(t *testing.T) {
+	for _, what := range []string{"workspace", "home"} {
+		for _, by := range []string{"another", "a link"} {
+			t.Run(what+" by "+by, func(t *testing.T) {
+				eachEngine(t, func(b *box) { b.replace(what, by) })
+			})
 		}
-		st := info.Sys().(*syscall.Stat_t)
-		b.place.ID = fmt.Sprintf("%d:%d", uint64(st.Dev), uint64(st.Ino))
-		b.sh(b.t.Context(), "true")
-		if err := os.Rename(b.place.Workspace, b.place.Workspace+".old"); err != nil {
-			b.t.Fatal(err)
-		}
-		if err := os.Mkdir(b.place.Workspace, 0o755); err != nil {
-			b.t.Fatal(err)
-		}
-		if _, err := b.e.run(b.t.Context(), b.place, b.limits, Program{Argv: []string{"/bin/true"}, Dir: b.place.Workspace}, Streams{}); err == nil || !strings.Contains(err.Error(), "replaced") {
-			b.t.Errorf("it ran in another directory: %v", err)
-		}
-	})
+	}
 	// the descriptor is looked at too, when the name is right until it is opened
 	dir := t.TempDir()
 	if _, err := take([]mount{{Kind: mountWrite, Source: dir, Target: dir, ID: "1:1"}}); err == nil || !strings.Contains(err.Error(), "replaced") && os.Geteuid() == 0 {
 		t.Errorf("another directory was taken: %v", err)
+	}
+}
+
+func (b *box) replace(what, by string) {
+	dir, id := b.place.Workspace, &b.place.ID
+	if what == "home" {
+		b.place.Home = b.t.TempDir()
+		dir, id = b.place.Home, &b.place.HomeID
+	}
+	info, err := os.Stat(dir)
+	if err == nil {
+		*id = place.Identity(info)
+		b.sh(b.t.Context(), "true")
+		err = os.Rename(dir, dir+".old")
+	}
+	if err == nil && by == "a link" {
+		err = os.Symlink(b.t.TempDir(), dir)
+	} else if err == nil {
+		err = os.Mkdir(dir, 0o755)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	p := Program{Argv: []string{"/bin/true"}, Dir: b.place.Workspace}
+	if _, err := b.e.run(b.t.Context(), b.place, b.limits, p, Streams{}); err == nil || !strings.Contains(err.Error(), "replaced") {
+		b.t.Errorf("it ran with another %s: %v", what, err)
 	}
 }

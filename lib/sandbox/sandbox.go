@@ -98,6 +98,7 @@ type Place struct {
 	GitWrite  bool     `json:"git_write,omitzero"`  // .git may be changed, but for its hooks and settings
 	ReadOnly  bool     `json:"read_only,omitzero"`  // nothing of the workspace may be written
 	Home      string   `json:"home,omitzero"`       // a writable directory of this call alone
+	HomeID    string   `json:"-"`                   // its device and inode, if another directory in its place is to be refused
 	Cache     string   `json:"cache,omitzero"`      // a writable directory of this workspace
 	CacheSeen string   `json:"cache_seen,omitzero"` // where programs see it, in engines with a view of their own
 	HomeSeen  string   `json:"home_seen,omitzero"`  // where programs see it, in engines with a view of their own

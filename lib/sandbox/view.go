@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"clawsh/lib/place"
 )
@@ -47,7 +46,7 @@ func sameDirectory(path, id string) error {
 	if err != nil {
 		return fmt.Errorf("show %s: %w", path, err)
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || fmt.Sprintf("%d:%d", uint64(st.Dev), uint64(st.Ino)) != id {
+	if place.Identity(info) != id {
 		return fmt.Errorf("show %s: %w", path, errReplaced)
 	}
 	return nil
@@ -93,7 +92,10 @@ func view(p Place, l Limits) ([]mount, error) {
 	}
 	m = append(m, own...)
 	if p.Home != "" {
-		m = append(m, mount{Kind: mountWrite, Source: p.Home, Target: cmp.Or(p.HomeSeen, p.Home)})
+		if err := sameDirectory(p.Home, p.HomeID); err != nil {
+			return nil, err
+		}
+		m = append(m, mount{Kind: mountWrite, Source: p.Home, Target: cmp.Or(p.HomeSeen, p.Home), ID: p.HomeID})
 	}
 	if info, err := os.Lstat(p.Cache); p.Cache != "" && !p.ReadOnly && err == nil && info.IsDir() {
 		m = append(m, mount{Kind: mountWrite, Source: p.Cache, Target: cmp.Or(p.CacheSeen, p.Cache)})

@@ -86,7 +86,7 @@ func invoke(ctx context.Context, t Tool, args record.Raw, env *Env) (r Result) {
 			r = failf("internal error in %s: %v", t.Name, p)
 		}
 	}()
-	if env.Away == nil || !t.Needs.Has(card.Away) {
+	if env.Away == nil || t.Needs.Runs() == card.Confined {
 		return t.invoke(ctx, args, env)
 	}
 	r = env.Away(ctx, t, args, env)

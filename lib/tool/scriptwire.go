@@ -3,7 +3,6 @@ package tool
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -40,32 +39,15 @@ const (
 )
 
 func sendMessage(w io.Writer, v any) error {
-	b, err := record.Encode(v)
+	frame, err := record.Frame(v, maxScriptMessage)
 	if err != nil {
 		return err
 	}
-	if len(b) > maxScriptMessage {
-		return fmt.Errorf("a message of %d bytes is too long", len(b))
-	}
-	_, err = w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...))
+	_, err = w.Write(frame)
 	return err
 }
 
-func receiveMessage(r io.Reader, v any) error {
-	var head [4]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return err
-	}
-	size := binary.BigEndian.Uint32(head[:])
-	if size > maxScriptMessage {
-		return fmt.Errorf("a message of %d bytes is too long", size)
-	}
-	b := make([]byte, size)
-	if _, err := io.ReadFull(r, b); err != nil {
-		return err
-	}
-	return record.Decode(b, v)
-}
+func receiveMessage(r io.Reader, v any) error { return record.ReadFrame(r, maxScriptMessage, v) }
 
 // Serve tells an interpreter its script and answers what it asks, until it has ended. It fills in what it reported,
 // what it was refused, and its last words if it crashed: what comes after nonsense is not read. Once ctx is done nothing is

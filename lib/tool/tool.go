@@ -152,7 +152,7 @@ type Env struct {
 	HomeSeen string
 	// CacheSeen is where programs see the workspace's cache of what builders made, empty if there is none.
 	CacheSeen string
-	// Away runs in another process what this one may not do itself (card.Away). Nil runs all of it here.
+	// Away runs in another process what this one may not do itself (card.Needs.Runs). Nil runs all of it here.
 	Away func(ctx context.Context, t Tool, args record.Raw, env *Env) Result
 	// testOnlyAllowLoopback lets tests reach a server of their own, at any port. Nothing outside the tests can set it.
 	testOnlyAllowLoopback bool

@@ -1,11 +1,10 @@
-package main
+package broker
 
 import (
 	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"clawsh/lib/config"
@@ -25,11 +24,7 @@ func cacheDir(cfg *config.Config) string {
 	if err != nil {
 		return ""
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return ""
-	}
-	mark := config.Mark(workspace, fmt.Sprintf("%d:%d", st.Dev, st.Ino))
+	mark := config.Mark(workspace, place.Identity(info))
 	sum := sha256.Sum256([]byte(workspace + "\x00" + mark))
 	return filepath.Join(place.Real(cfg.Home), "cache", fmt.Sprintf("%x", sum[:12]))
 }

@@ -1,4 +1,4 @@
-package main
+package broker
 
 import (
 	"context"
@@ -6,37 +6,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"sync"
 
-	"clawsh/lib/command"
+	"clawsh/lib/record"
 	"clawsh/lib/sandbox"
 	"clawsh/lib/tool"
 )
 
-// interpret takes over a process that was started as the interpreter of a script, and does not return then.
-func interpret(args []string) {
-	starter, err := sandbox.EnterInterpreter(args)
-	if err == nil && starter == nil {
-		return
-	}
-	if err == nil {
-		err = tool.InterpretFor(os.Stdin, os.Stderr, func(s tool.Script) tool.Host {
-			starter.Memory, starter.Files, starter.Reads = s.Memory, s.Files, s.Reads()
-			return tool.Host{Output: os.Stdout, Ended: starter.Ended, Start: func(cmd *exec.Cmd, alone bool) error {
-				err := starter.Start(cmd, alone)
-				if errors.Is(err, sandbox.ErrAlone) {
-					return tool.NoSandboxError{Err: err}
-				}
-				return err
-			}}
-		})
-	}
-	command.End("interpreter", err)
-}
-
 // launch has a script interpreted in the sandbox, and answers what the interpreter asks.
-func (b *client) launch(ctx context.Context, l tool.Launch) (tool.Launched, error) {
+func (b *Client) launch(ctx context.Context, l tool.Launch) (tool.Launched, error) {
 	b.limits(&l)
 	s, err := openStreams()
 	if err != nil {
@@ -49,11 +27,11 @@ func (b *client) launch(ctx context.Context, l tool.Launch) (tool.Launched, erro
 		out.Serve(ctx, l, s.told, s.says)
 		io.Copy(io.Discard, s.says)
 	})
-	r, err := b.do(ctx, ask{Script: true, Adapt: adapt(l)}, s.theirs[:]...)
+	r, err := b.do(ctx, Request{Script: true, Adapt: adapt(l)}, s.theirs[:]...)
 	closeAll(s.theirs[:])
 	work.Wait()
 	closeAll([]*os.File{s.told, s.output, s.says})
-	if errors.Is(err, errLost) { // it was killed as well: it may not be said that it could not be run
+	if errors.Is(err, ErrLost) { // it was killed as well: it may not be said that it could not be run
 		out.Killed = err.Error()
 		return out, nil
 	}
@@ -75,11 +53,20 @@ func (b *client) launch(ctx context.Context, l tool.Launch) (tool.Launched, erro
 
 func adapt(l tool.Launch) sandbox.Adapt {
 	return sandbox.Adapt{Home: l.Home, Layout: l.Ask.Layout, ReadOnly: l.Script.ReadOnly, Obeyed: l.Obeyed,
-		Limits: sandbox.Limits{MemoryBytes: value(l.Ask.MemoryBytes), Processes: value(l.Ask.Processes), CPUS: value(l.Ask.CPUSeconds)}}
+		Limits: sandbox.Limits{MemoryBytes: value(l.Ask.MemoryBytes), Processes: value(l.Ask.Processes),
+			CPUS: value(l.Ask.CPUSeconds)}}
+}
+
+// value is what a limit is, 0 if it is not given.
+func value[T int | int64](v *T) T {
+	if v == nil {
+		return 0
+	}
+	return *v
 }
 
 // limits tells the interpreter what its programs may take, where it needs more itself.
-func (b *client) limits(l *tool.Launch) {
+func (b *Client) limits(l *tool.Launch) {
 	c := b.config.Sandbox
 	l.Script.Bare = b.config.Security.Sandbox == sandbox.Off
 	if l.Script.Bare {
@@ -97,9 +84,21 @@ func (b *client) limits(l *tool.Launch) {
 	}
 }
 
+func confinement(r sandbox.Report) *record.Confinement {
+	c := &record.Confinement{Kernel: r.Kernel, LandlockABI: r.LandlockABI, FilterSHA256: r.FilterHash,
+		Guarantees: map[string]string{}, Missing: []string{}}
+	for g, m := range r.Guarantees {
+		c.Guarantees[string(g)] = m
+	}
+	for _, g := range r.Missing {
+		c.Missing = append(c.Missing, string(g))
+	}
+	return c
+}
+
 // streams are the interpreter's standard files: its ends of three pipes, and ours.
 type streams struct {
-	theirs             [3]*os.File
+	theirs             [scriptPipes]*os.File
 	told, output, says *os.File
 }
 

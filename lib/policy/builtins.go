@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"clawsh/lib/policy/programs"
 )
 
 // builtin judges a builtin of the shell by its words.
@@ -54,7 +56,7 @@ func changeDir(j *judge, args []value, s *state) finding {
 		s.lost = true
 		return opaque("the directory of cd is only known at run time")
 	}
-	f := j.operand(args[0], kindRead, s)
+	f := j.operand(args[0], programs.Read, s)
 	if f.blocked {
 		return f
 	}
@@ -92,12 +94,12 @@ func testBuiltin(j *judge, args []value, s *state) finding {
 			// A single [ takes numbers alone, and says so else.
 		case "-nt", "-ot", "-ef":
 			if i > 0 {
-				f = stricter(f, j.operand(args[i-1], kindRead, s))
+				f = stricter(f, j.operand(args[i-1], programs.Read, s))
 			}
 			fallthrough
 		case "-e", "-f", "-d", "-s", "-r", "-w", "-x", "-L", "-h", "-p", "-S", "-b", "-c", "-g", "-u", "-k", "-O", "-G", "-N", "-a":
 			if i+1 < len(args) && args[i+1].text != "]" {
-				f = stricter(f, j.operand(args[i+1], kindRead, s))
+				f = stricter(f, j.operand(args[i+1], programs.Read, s))
 			}
 		}
 	}
@@ -166,7 +168,7 @@ func lookUp(j *judge, args []value, s *state) finding {
 	f := understood
 	for _, v := range args {
 		if v.known && strings.Contains(v.text, "/") {
-			f = stricter(f, j.operand(v, kindRead, s))
+			f = stricter(f, j.operand(v, programs.Read, s))
 		}
 	}
 	return f

@@ -4,7 +4,45 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"clawsh/lib/policy/programs"
 )
+
+// check looks at what the description of a program cannot say. It gets the words as they were taken apart.
+type check func(j *judge, p *parsed, s *state) finding
+
+// checkOf is the check of a name; one that nobody knows refuses everything.
+func checkOf(name string) (check, bool) {
+	switch name {
+	case "awk-program":
+		return awkCheck, true
+	case "copies":
+		return copies, true
+	case "date-format":
+		return dateFormat, true
+	case "jq-filter":
+		return jqCheck, true
+	case "ls-links":
+		return lsLinks, true
+	case "no-follow-file":
+		return noFollowFile, true
+	case "no-operands":
+		return noOperands, true
+	case "no-response-file":
+		return noResponseFile, true
+	case "pattern-first":
+		return patternFirst, true
+	case "sed-script":
+		return sedCheck, true
+	case "tail-follows":
+		return tailFollows, true
+	case "to-stdout":
+		return toStdout, true
+	}
+	return func(_ *judge, p *parsed, _ *state) finding {
+		return opaque("%s has a check that does not exist", p.name)
+	}, name == ""
+}
 
 func noOption(name, o string) finding {
 	return high("command.option", "%s: unknown option %s", name, o)
@@ -57,7 +95,7 @@ func patternFirst(j *judge, p *parsed, s *state) finding {
 	if !p.has("-e", "-f", "--regexp", "--file") || len(p.operands) == 0 {
 		return understood
 	}
-	return j.operand(p.operands[0], kindRead, s)
+	return j.operand(p.operands[0], programs.Read, s)
 }
 
 // copies judges where files are put: into the last operand, or under their name into it.
@@ -81,7 +119,7 @@ func copies(j *judge, p *parsed, s *state) finding {
 			continue
 		}
 		into := filepath.Join(to.text, name)
-		f = stricter(f, j.operand(value{text: into, known: true}, kindWrite, s))
+		f = stricter(f, j.operand(value{text: into, known: true}, programs.Write, s))
 		f = stricter(f, j.brought(from.text, s, into, to.text))
 	}
 	return f
@@ -113,9 +151,9 @@ func sedCheck(j *judge, p *parsed, s *state) finding {
 		}
 	}
 	for _, v := range files {
-		k := kindRead
+		k := programs.Read
 		if len(inPlace) > 0 {
-			k = kindWrite
+			k = programs.Write
 		}
 		f = stricter(f, j.operand(v, k, s))
 	}
@@ -156,7 +194,7 @@ func jqCheck(j *judge, p *parsed, s *state) finding {
 	filters := words[:1]
 	if p.has("--arg", "--argjson") {
 		filters = words
-		f = stricter(f, j.operand(words[0], kindRead, s))
+		f = stricter(f, j.operand(words[0], programs.Read, s))
 	}
 	for _, v := range filters {
 		if !v.known {

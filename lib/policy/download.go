@@ -7,19 +7,18 @@ import (
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"clawsh/lib/policy/programs"
 )
 
-var (
-	downloaders  = []string{"curl", "wget", "fetch", "aria2c", "lynx"}
-	shells       = []string{"sh", "bash", "rbash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh"}
-	interpreters = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(python|perl|ruby|node|php|lua|tclsh)[0-9.]*$`)
-	})
-)
+// interpreters are the names of programs that run what they are given, each with a version or without.
+var interpreters = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(python|perl|ruby|node|php|lua|tclsh)[0-9.]*$`)
+})
 
-func isDownloader(name string) bool { return slices.Contains(downloaders, name) }
+func isDownloader(name string) bool { return programs.Is(name, programs.Downloads) }
 
-func isShell(name string) bool { return slices.Contains(shells, name) }
+func isShell(name string) bool { return programs.Is(name, programs.Shell) }
 
 // isRunner tells whether a command runs the text that it is given.
 func isRunner(name string) bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"clawsh/lib/policy/programs"
 	"clawsh/test/corpus"
 	"clawsh/test/need"
 )
@@ -32,10 +33,22 @@ func repeated(before, each, behind string) func(int) string {
 	}
 }
 
+// namesOf are the names of the programs that are something.
+func namesOf(is func(*programs.Program, string) bool) (out []string) {
+	for _, p := range programs.All() {
+		for _, name := range p.Names {
+			if is(p, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
 // shapes are ways to make a script larger.
 func shapes() map[string]func(int) string {
 	out := map[string]func(int) string{}
-	for name := range wrappers {
+	for _, name := range namesOf(func(p *programs.Program, _ string) bool { return p.How == programs.Wrapper }) {
 		if name != "env" && name[0] > 'g' {
 			continue // one is judged as the other
 		}
@@ -43,6 +56,7 @@ func shapes() map[string]func(int) string {
 		out["options of "+name] = repeated(name, " -x#", " ls")
 		out["wrapper of a shell: "+name] = nest(name+" sh -c ", "ls", "")
 	}
+	takesText := namesOf(func(p *programs.Program, name string) bool { return p.Is(name, programs.RunsText) })
 	for _, name := range append(takesText, "eval", "env -S", "env -S env", "xargs", "find . -exec", "find . -exec sh -c", "command eval", "timeout 1 eval", "sudo eval", "eval eval --") {
 		out["run by "+name] = nest(name+" ", "ls", "")
 		out["texts of "+name] = repeated(name, " 'a # b'", "")

@@ -77,7 +77,7 @@ func (n *found) test(argv []value, all bool) int {
 	default:
 		n.sure = false
 	}
-	return findTests[word].values
+	return findValues(word)
 }
 
 func (n found) selects(name string) bool {

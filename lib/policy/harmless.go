@@ -2,25 +2,14 @@ package policy
 
 import (
 	"slices"
-	"strings"
+
+	"clawsh/lib/policy/programs"
 )
 
-// readers are programs of the table that only read, with every option and word that the table knows: what they write, they
-// write to their output, unless an option or a word is a file to write, which is judged as one.
-var readers = strings.Fields("cat tac rev nl head tail wc ls dir stat du df file readlink realpath basename dirname grep egrep fgrep sort uniq cut tr paste comm join " +
-	"column fold expand unexpand fmt od hexdump hd xxd strings base64 base32 cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp diff zcat gzcat " +
-	"which uname whoami id groups tty arch nproc logname users uptime free hostname date cal sleep seq expr factor tree sed awk gawk mawk nawk jq")
-
-// compressors only read where they write to their output.
-var compressors = []string{"gzip", "gunzip", "bzip2", "xz"}
-
-// onList is the finding about a program of the table: low, if it is proven to only read.
-func onList(name string, p *parsed) finding {
-	reads := slices.Contains(readers, name)
-	if slices.Contains(compressors, name) {
-		reads = len(p.operands) == 0 || keepsFiles(p)
-	}
-	if reads {
+// onList is the finding about a program that there is a rule for: low, if it is proven to only read. A compressor is, if it is
+// understood at all: toStdout refuses others.
+func (m model) onList(name string) finding {
+	if m.Is(name, programs.Reads) {
 		return low("command.harmless", "runs %s, which only reads", name)
 	}
 	return medium("command.allowlist", "runs %s, which is on the allowlist", name)
@@ -49,7 +38,7 @@ func lsLinks(j *judge, p *parsed, s *state) finding {
 	}
 	f := understood
 	for _, v := range names {
-		if of := j.operand(v, kindTree, s); of.rank() > 1 {
+		if of := j.operand(v, programs.Tree, s); of.rank() > 1 {
 			f = stricter(f, opaque("ls follows links: %s", of.reason))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"clawsh/lib/place"
+	"clawsh/lib/policy/programs"
 )
 
 // call judges a simple command: its assignments, and the words that it becomes.
@@ -127,15 +128,15 @@ func (j *judge) runs(argv []value, s *state, depth int) finding {
 	if !slices.Contains(j.p.commands, name) {
 		return stricter(high("command.unlisted", "%+q is not on the allowlist", bounded(name)), j.everyPath(argv[1:], s, touching))
 	}
-	if rule, ok := runners[name]; ok {
+	if rule, ok := runnerOf(name); ok {
 		return rule(j, argv, s, depth)
 	}
 	j.note(name)
-	prog, ok := modelled(name)
+	known, ok := modelled(name)
 	if !ok {
 		return j.generic(argv, s)
 	}
-	return prog.judge(j, argv, s)
+	return known.judge(j, argv, s)
 }
 
 // generic judges a listed program that no rule is for: everything in its words that could be a path.
@@ -195,23 +196,12 @@ func (j *judge) path(text string, a access, s *state) finding {
 	return f
 }
 
-// kind is what a word is to a program.
-type kind int
-
-const (
-	kindText   kind = iota // any text
-	kindNumber             // a number, with a sign or a unit
-	kindRead               // a file or directory to read
-	kindTree               // one to read with all that links in it lead to
-	kindWrite              // one to write or make
-)
-
 // operand judges one word by what it is to a program.
-func (j *judge) operand(v value, k kind, s *state) finding {
+func (j *judge) operand(v value, k programs.Kind, s *state) finding {
 	switch {
-	case k == kindText:
+	case k == programs.Text:
 		return understood
-	case v.numeric() && k == kindNumber:
+	case v.numeric() && k == programs.Number:
 		return understood
 	case !v.known && v.number:
 		return medium("path.workspace", "its file name is a number") // a file of that name, if any, is here
@@ -221,19 +211,19 @@ func (j *judge) operand(v value, k kind, s *state) finding {
 			f = stricter(f, onlyBlocked(j.path(v.text[:i+1], reading, s)))
 		}
 		return f
-	case k == kindNumber:
+	case k == programs.Number:
 		if strings.Trim(v.text, "0123456789.+-kKmMgGbBcwTPEs,d%h") != "" {
 			return opaque("%+q is not a number", bounded(v.text))
 		}
 		return understood
 	}
 	if v.text == "" || v.text == "-" {
-		if k == kindWrite {
+		if k == programs.Write {
 			return medium("path.workspace", "writes to its output, or to a file of that name")
 		}
 		return understood // no file, or standard input
 	}
-	if k == kindWrite {
+	if k == programs.Write {
 		if strings.HasPrefix(filepath.Base(v.text), "-") {
 			return high("path.option", "a later command would take %+q for an option", bounded(v.text))
 		}
@@ -250,7 +240,7 @@ func (j *judge) operand(v value, k kind, s *state) finding {
 		return understood
 	}
 	f := j.path(v.text, reading, s)
-	if k == kindTree && !f.blocked {
+	if k == programs.Tree && !f.blocked {
 		f = stricter(f, j.tree(v.text, s))
 	}
 	return f

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"clawsh/lib/policy/programs"
 )
 
 // condition judges [[ … ]].
@@ -54,7 +56,7 @@ func (j *judge) files(w *syntax.Word, s *state) finding {
 
 func (j *judge) fileNames(vs []value, f finding, s *state) finding {
 	for _, v := range vs {
-		f = stricter(f, j.operand(v, kindRead, s))
+		f = stricter(f, j.operand(v, programs.Read, s))
 	}
 	return f
 }

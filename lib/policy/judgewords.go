@@ -8,6 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"clawsh/lib/place"
+	"clawsh/lib/policy/programs"
 )
 
 // special are the parameters whose values are numbers or nothing, in any script.
@@ -249,7 +250,7 @@ func (j *judge) redirect(r *syntax.Redirect, s *state) finding {
 	if r.N != nil && r.N.Value != "0" && r.N.Value != "1" && r.N.Value != "2" {
 		f = stricter(f, opaque("it uses a file descriptor other than 0, 1 and 2"))
 	}
-	kind := kindWrite
+	kind := programs.Write
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		return f
@@ -263,7 +264,7 @@ func (j *judge) redirect(r *syntax.Redirect, s *state) finding {
 			return stricter(f, opaque("it uses a file descriptor other than 0, 1 and 2"))
 		}
 	case syntax.RdrIn:
-		kind = kindRead
+		kind = programs.Read
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
 	default:
 		f = stricter(f, opaque("it uses an unsupported redirection"))

@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"clawsh/lib/policy/programs"
 )
 
 // systemPrograms are the directories whose programs are known by their names alone.
@@ -17,7 +19,7 @@ func (p *Policy) plainName(word string) string {
 		if !ok || strings.Contains(name, "/") || !slices.Contains(p.commands, name) {
 			continue
 		}
-		if _, known := modelled(name); known || builtins[name] != nil || runners[name] != nil && !slices.Contains(anyCode, name) {
+		if _, known := modelled(name); known || builtins[name] != nil || runs(name) && !anyCode(name) {
 			continue
 		}
 		return name
@@ -25,10 +27,17 @@ func (p *Policy) plainName(word string) string {
 	return word
 }
 
-// anyCode are programs that run what they are given, or what is in the workspace. On the allowlist, where only an operator
-// puts them, they ask; else they are high like everything that is not on it.
-var anyCode = []string{"sh", "bash", "dash", "zsh", "ksh", "make", "python", "python3", "perl", "ruby", "node", "php", "lua",
-	"parallel", "watch", "setsid", "script", "flock", "strace", "time", "busybox", "toybox", "ionice", "chrt", "taskset"}
+// anyCode tells whether a program runs what it is given, or what is in the workspace. On the allowlist, where only an operator
+// puts it, it asks; else it is high like everything that is not on it.
+func anyCode(name string) bool {
+	p, ok := programs.Find(name)
+	return ok && p.Rule == "any-code"
+}
+
+func runs(name string) bool {
+	_, ok := runnerOf(name)
+	return ok
+}
 
 // anyCodeRunner judges a program that the operator has listed though it runs anything.
 func anyCodeRunner(j *judge, argv []value, s *state, _ int) finding {

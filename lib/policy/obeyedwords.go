@@ -8,10 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"clawsh/lib/obeyed"
+	"clawsh/lib/policy/programs"
 )
-
-// gitKeeps are commands of git that write no file whose name they are given, or none beside the repository's own.
-var gitKeeps = []string{"add", "commit", "push", "fetch", "pull", "tag", "branch", "rm", "reset", "rebase", "merge", "cherry-pick", "revert", "bisect"}
 
 // speaksOf is the floor under every command that is not proven to only read: a word of it, or a part of one, that names a file
 // which other programs obey is taken for a file that it writes.
@@ -21,8 +19,7 @@ func (j *judge) speaksOf(argv []value, f finding, s *state) finding {
 		f = j.toldOf(f, s)
 	}
 	_, known := modelled(name)
-	_, runs := runners[name]
-	if f.rank() < 1 || f.blocked || f.rank() == 1 && (known || runs && !slices.Contains(anyCode, name) && name != "go" && name != "git") || j.onlySpeaks(argv) {
+	if f.rank() < 1 || f.blocked || f.rank() == 1 && (known || runs(name) && !anyCode(name)) || j.onlySpeaks(argv) {
 		return f
 	}
 	for i, v := range argv[1:] {
@@ -42,7 +39,7 @@ func xargsReads(argv []value) bool {
 			i++
 		case slices.Contains([]string{"-0", "-r", "-t", "-x", "--"}, w), shortValue(w, []string{"-I", "-n", "-P", "-L", "-d"}):
 		default:
-			return slices.Contains(harmlessWith, w)
+			return programs.Is(w, programs.AnyWords)
 		}
 	}
 	return true
@@ -59,10 +56,11 @@ func revision(argv []value, at int) bool {
 // onlySpeaks tells whether a command writes none of the files that its words name, whatever else is unknown about it.
 func (j *judge) onlySpeaks(argv []value) bool {
 	name := argv[0].text
-	if _, builtin := builtins[name]; builtin || slices.Contains(harmlessWith, name) {
+	if _, builtin := builtins[name]; builtin || programs.Is(name, programs.AnyWords) {
 		return true
 	}
-	return name == "git" && len(argv) > 1 && slices.Contains(gitKeeps, argv[1].text)
+	p, ok := programs.Find(name)
+	return ok && len(argv) > 1 && slices.Contains(p.Keeps, argv[1].text)
 }
 
 // namesIn finds files that other programs obey in a text: its parts between what seldom stands in a name. HEAD is the name of

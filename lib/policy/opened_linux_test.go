@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"clawsh/lib/policy/programs"
 	"clawsh/test/need"
 )
 
@@ -29,9 +30,11 @@ func TestLowProgramsOpenWhatIsNamed(t *testing.T) {
 	w := newTrapped(t)
 	p := &Policy{workspace: w.dir, root: w.dir, workspaceOnly: true, harmless: true, sandbox: "auto", fs: OS{}}
 	var commands []string
-	for i := range programs {
-		p.commands = append(p.commands, strings.Fields(programs[i].name)...)
-		commands = append(commands, variants(&programs[i])...)
+	for _, known := range programs.All() {
+		if known.How == programs.Modelled {
+			p.commands = append(p.commands, known.Names...)
+			commands = append(commands, variants(known)...)
+		}
 	}
 	ran := map[string]bool{}
 	for i, c := range commands {
@@ -55,30 +58,30 @@ func TestLowProgramsOpenWhatIsNamed(t *testing.T) {
 }
 
 // variants are a program's examples, under each of its names, and one command for each of its options, under the first.
-func variants(p *program) (out []string) {
-	values := map[string]string{"text": "x", "number": "1", "read": "a", "tree": "a"}
-	for i, name := range strings.Fields(p.name) {
-		for _, example := range p.match {
+func variants(p *programs.Program) (out []string) {
+	values := map[programs.Kind]string{programs.Text: "x", programs.Number: "1", programs.Read: "a", programs.Tree: "a"}
+	for i, name := range p.Names {
+		for _, example := range p.Match {
 			if _, words, ok := strings.Cut(example, " "); ok {
 				out = append(out, name+" "+words)
 			}
 		}
 		operands := " a"
-		if len(p.operands) > 0 && p.operands[0] == kindText {
+		if len(p.Operands) > 0 && p.Operands[0] == programs.Text {
 			operands = " x a"
 		}
 		if out = append(out, name, name+operands); i > 0 {
 			continue
 		}
-		for option := range strings.FieldsSeq(p.options) {
-			option, what, takes := strings.Cut(option, "=")
-			value, known := values[what]
+		for _, option := range p.OptionNames() {
+			of, _ := p.Option(option)
+			value, known := values[of.Kind]
 			switch {
-			case takes && !known:
-			case takes && strings.HasPrefix(option, "--"):
-				out = append(out, name+" "+strings.TrimSuffix(option, "?")+"="+value+operands)
-			case takes:
-				out = append(out, name+" "+strings.TrimSuffix(option, "?")+" "+value+operands)
+			case of.Value && !known:
+			case of.Value && strings.HasPrefix(option, "--"):
+				out = append(out, name+" "+option+"="+value+operands)
+			case of.Value:
+				out = append(out, name+" "+option+" "+value+operands)
 			default:
 				out = append(out, name+" "+option+operands)
 			}

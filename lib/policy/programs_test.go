@@ -1,25 +1,47 @@
 package policy
 
 import (
-	"slices"
 	"testing"
+
+	"clawsh/lib/policy/programs"
 )
 
-// Every entry of the table holds for its own examples.
+// What is known of every program holds for its examples.
 func TestProgramsHoldTheirExamples(t *testing.T) {
 	if err := CheckPrograms(); err != nil {
 		t.Error(err)
 	}
-	for _, p := range programs {
-		if len(p.match) == 0 || len(p.notMatch) == 0 {
-			t.Errorf("%s has no examples of both kinds", p.name)
+}
+
+// TestRulesOfPrograms: every rule and check that a description names is there, and neither a builtin nor a rule of another kind
+// is judged by options.
+func TestRulesOfPrograms(t *testing.T) {
+	count := 0
+	for _, p := range programs.All() {
+		rule, ok := ruleOf(p)
+		if ok != (p.Rule != "") || p.Rule != "" && rule == nil {
+			t.Errorf("%s: the rule %q does not exist", p.Names[0], p.Rule)
+		}
+		if check, ok := checkOf(p.Check); !ok || check == nil {
+			t.Errorf("%s: the check %q does not exist", p.Names[0], p.Check)
+		}
+		for _, name := range p.Names {
+			if _, is := modelled(name); is {
+				count++
+				if builtins[name] != nil {
+					t.Errorf("%s is a builtin: its options are not asked for", name)
+				}
+			}
 		}
 	}
-	names := []string{}
-	for name := range compiled() {
-		names = append(names, name)
+	if _, is := modelled("sh"); is || count < 80 {
+		t.Errorf("%d programs have options", count)
 	}
-	if len(names) < 80 || slices.Contains(names, "sh") {
-		t.Errorf("%d programs are in the table", len(names))
+	j, p := &judge{}, &parsed{name: "x"}
+	if check, ok := checkOf("no-such"); ok || check(j, p, nil).rank() < 2 {
+		t.Error("a check that does not exist refuses nothing")
+	}
+	if rule, ok := ruleOf(&programs.Program{Rule: "no-such"}); ok || rule != nil {
+		t.Error("a rule that does not exist is found")
 	}
 }

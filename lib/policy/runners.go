@@ -3,29 +3,51 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"clawsh/lib/policy/programs"
 )
 
 // runner judges a program that runs the command in its arguments.
 type runner func(j *judge, argv []value, s *state, depth int) finding
 
-// runners are the wrappers that are understood. Others are high by themselves, allowed or not.
-var runners map[string]runner
+// runnerOf is the rule in Go that judges a program, if one does.
+func runnerOf(name string) (runner, bool) {
+	p, ok := programs.Find(name)
+	if !ok || p.Rule == "" {
+		return nil, false
+	}
+	rule, ok := ruleOf(p)
+	if !ok {
+		return opaqueRunner, true
+	}
+	return rule, true
+}
 
-func init() {
-	runners = map[string]runner{
-		"timeout": timed(wrapped(1, "--preserve-status --foreground -f -p -v --verbose", "-k --kill-after -s --signal")),
-		"nice":    wrapped(0, "", "-n --adjustment"),
-		"stdbuf":  wrapped(0, "", "-i -o -e --input --output --error"),
-		"nohup":   wrapped(0, "", ""),
-		"command": commandRunner, "env": envRunner, "xargs": xargsRunner,
-		"find": findRunner, "git": gitRunner, "go": goRunner,
+// ruleOf is the rule that the description of a program names.
+func ruleOf(p *programs.Program) (runner, bool) {
+	switch p.Rule {
+	case "any-code":
+		return anyCodeRunner, true
+	case "command":
+		return commandRunner, true
+	case "env":
+		return envRunner, true
+	case "find":
+		return findRunner, true
+	case "git":
+		return gitRunner, true
+	case "go":
+		return goRunner, true
+	case "opaque":
+		return opaqueRunner, true
+	case "timed":
+		return timed(wrapped(p)), true
+	case "wrapped":
+		return wrapped(p), true
+	case "xargs":
+		return xargsRunner, true
 	}
-	for _, name := range []string{"sudo", "doas", "su", "exec", "ssh", "unshare", "nsenter", "chroot"} {
-		runners[name] = opaqueRunner
-	}
-	for _, name := range anyCode {
-		runners[name] = anyCodeRunner
-	}
+	return nil, false
 }
 
 func opaqueRunner(j *judge, argv []value, s *state, _ int) finding {
@@ -33,8 +55,7 @@ func opaqueRunner(j *judge, argv []value, s *state, _ int) finding {
 }
 
 // wrapped judges a wrapper: its options with and without values, then so many operands of its own, then the command.
-func wrapped(operands int, plain, values string) runner {
-	flags, takes := strings.Fields(plain), strings.Fields(values)
+func wrapped(p *programs.Program) runner {
 	return func(j *judge, argv []value, s *state, depth int) finding {
 		j.note(argv[0].text)
 		rest := argv[1:]
@@ -44,13 +65,14 @@ func wrapped(operands int, plain, values string) runner {
 			}
 			w := rest[0].text
 			name, _, glued := strings.Cut(w, "=")
+			known, is := p.Option(name)
 			switch {
 			case w == "--":
 				rest = rest[1:]
-			case slices.Contains(flags, w), glued && slices.Contains(takes, name), shortValue(w, takes):
+			case is && known.Value == glued, gluedValue(p, w):
 				rest = rest[1:]
 				continue
-			case slices.Contains(takes, w):
+			case is && !glued:
 				rest = rest[min(2, len(rest)):]
 				continue
 			case strings.HasPrefix(w, "-"):
@@ -58,12 +80,12 @@ func wrapped(operands int, plain, values string) runner {
 			}
 			break
 		}
-		for _, v := range rest[:min(operands, len(rest))] {
-			if f := j.operand(v, kindNumber, s); f.rank() > 1 {
+		for _, v := range rest[:min(p.Wraps, len(rest))] {
+			if f := j.operand(v, programs.Number, s); f.rank() > 1 {
 				return f
 			}
 		}
-		rest = rest[min(operands, len(rest)):]
+		rest = rest[min(p.Wraps, len(rest)):]
 		if len(rest) == 0 {
 			return opaque("%s has no command to run", argv[0].text)
 		}
@@ -91,6 +113,15 @@ func (j *judge) wrappedRun(argv []value, s *state, depth int) finding {
 		return stricter(high("command.unlisted", "%+q is not on the allowlist", bounded(name)), j.anyPaths(argv[1:], s))
 	}
 	return j.run(argv, s, depth+1)
+}
+
+// gluedValue tells whether a word is a short option of a program with its value behind it.
+func gluedValue(p *programs.Program, w string) bool {
+	if len(w) < 3 || w[0] != '-' || w[1] == '-' {
+		return false
+	}
+	known, ok := p.Option(w[:2])
+	return ok && known.Value
 }
 
 // shortValue tells whether a word is a short option of the list with its value behind it.
@@ -193,19 +224,16 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 		return medium("command.allowlist", "runs xargs, which prints its input")
 	}
 	f := stricter(j.withAnyWords(rest, s, depth, replace), medium("command.allowlist", "runs a program with arguments from its input"))
-	if s.found != nil && (f.rank() < 2 || s.lost) && !slices.Contains(printers, rest[0].text) {
+	if s.found != nil && (f.rank() < 2 || s.lost) && !programs.Is(rest[0].text, programs.Prints) {
 		if f = stricter(f, j.links(*s.found, s)); apart != "" || !s.found.zero {
 			f = stricter(f, j.lines(*s.found, apart, s))
 		}
 	}
-	if !s.named && f.rank() < 2 && !slices.Contains(printers, rest[0].text) {
+	if !s.named && f.rank() < 2 && !programs.Is(rest[0].text, programs.Prints) {
 		return high("command.words", "the input of xargs is not a list of workspace files")
 	}
 	return f
 }
-
-// printers do nothing with their words but print them.
-var printers = []string{"echo", "printf", "basename", "dirname"}
 
 // withAnyWords judges a command that gets words which nobody knows yet: names from a list.
 func (j *judge) withAnyWords(argv []value, s *state, depth int, replace string) finding {
@@ -227,13 +255,9 @@ func (j *judge) withAnyWords(argv []value, s *state, depth int, replace string) 
 		argv = kept
 	}
 	f := j.wrappedRun(argv, s, depth)
-	if f.rank() < 2 && !slices.Contains(harmlessWith, name) {
+	if f.rank() < 2 && !programs.Is(name, programs.AnyWords) {
 		f = high("command.words", "arguments of %+q are only known at run time, and with some of them it could do more than read", bounded(name))
 		return stricter(f, j.everyPath(argv[1:], s, writing))
 	}
 	return f
 }
-
-// harmlessWith are programs that only read, whatever their words are: none of their options writes a file or starts anything.
-var harmlessWith = []string{"cat", "wc", "head", "tail", "ls", "grep", "egrep", "fgrep", "stat", "du", "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "basename", "dirname", "echo",
-	"printf", "nl", "tac", "rev", "cut", "tr", "cmp", "od", "hexdump", "strings", "readlink", "realpath", "test", "true", "false", "fold", "expand", "paste", "comm", "file", "base64"}

@@ -3,28 +3,9 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"clawsh/lib/policy/programs"
 )
-
-// wrapper says how a program that runs the command in its arguments takes them.
-type wrapper struct {
-	operands int    // words of its own before the command: timeout's duration
-	plain    string // short options that take no value
-	assigns  bool   // NAME=VALUE may stand before the command
-	lookup   string // short options with which it runs nothing
-}
-
-var wrappers = map[string]wrapper{
-	"env": {plain: "i0v", assigns: true}, "sudo": {plain: "AbEHnPSisKkVvl", assigns: true}, "doas": {plain: "nsL"}, "pkexec": {}, "run0": {}, "su": {operands: 1},
-	"nice": {}, "ionice": {plain: "t"}, "chrt": {operands: 1, plain: "abdfiorv"}, "taskset": {operands: 1, plain: "ac"},
-	"nohup": {}, "setsid": {plain: "cfw"}, "timeout": {operands: 1, plain: "fpv"}, "stdbuf": {}, "time": {plain: "pvalq"},
-	"command": {plain: "p", lookup: "vV"}, "exec": {plain: "cl"}, "builtin": {}, "busybox": {}, "toybox": {},
-	"xargs": {plain: "0rtpxo"}, "parallel": {}, "watch": {plain: "bcdegtwx"}, "entr": {plain: "acdnprsxz"}, "script": {}, "flock": {operands: 1, plain: "senuxoF"},
-	"strace": {plain: "cCdfFhikqrtTvVwxyzZ"}, "ltrace": {}, "unshare": {}, "nsenter": {}, "chroot": {operands: 1}, "systemd-run": {}, "rlwrap": {},
-	"ssh": {operands: 1}, "setarch": {operands: 1}, "linux64": {}, "firejail": {}, "fakeroot": {}, "caffeinate": {}, "gtimeout": {operands: 1}, "genv": {assigns: true},
-	"gnice": {}, "gxargs": {}, "unbuffer": {}, "dbus-run-session": {}, "runuser": {operands: 1}, "setpriv": {}, "capsh": {}, "prlimit": {}, "numactl": {}}
-
-// takesText are programs that hand a word of theirs to a shell.
-var takesText = []string{"su", "watch", "ssh", "script", "parallel", "flock", "trap", "runuser", "entr", "alias"}
 
 // unwrapped is what a command runs in the end: itself, the commands in its words, the scripts in them.
 type unwrapped struct {
@@ -76,24 +57,24 @@ func (c command) inner() []int {
 	if c.name() == "find" {
 		return c.afterExec()
 	}
-	w, ok := wrappers[c.name()]
-	if !ok {
+	w, ok := programs.Find(c.name())
+	if !ok || w.How != programs.Wrapper {
 		return nil
 	}
 	var out []int
-	budget, options := w.operands+1, true
+	budget, options := w.Wraps+1, true
 	for i := 1; i < len(c.words) && budget > 0 && len(out) <= maxCommands; i++ {
 		switch word := c.words[i]; {
 		case options && word == "--":
 			options = false
 		case options && len(word) > 1 && word[0] == '-':
-			if word[1] != '-' && strings.ContainsAny(word[1:], w.lookup) {
+			if word[1] != '-' && strings.ContainsAny(word[1:], w.Lookup) {
 				return nil
 			}
-			if mayTakeValue(word, w.plain) {
+			if mayTakeValue(word, w.Flags) {
 				budget++
 			}
-		case w.assigns && strings.Contains(word, "="), !c.literal[i] && word == "":
+		case w.Assigns && strings.Contains(word, "="), !c.literal[i] && word == "":
 		default:
 			out = append(out, i)
 			budget--
@@ -135,7 +116,7 @@ func (c command) texts() []int {
 				out = append(out, i)
 			}
 		}
-	case slices.Contains(takesText, name):
+	case programs.Is(name, programs.RunsText):
 		for i, w := range c.words {
 			if i > 0 && strings.ContainsAny(w, " \t\n;|&=") {
 				out = append(out, i)

@@ -18,7 +18,7 @@ import (
 
 // rows is the import order of the house, top to bottom: a package imports only what stands in a lower row.
 var rows = [][]string{
-	{"session", "doctor"},
+	{"session", "doctor", "onboard"},
 	{"loop"},
 	{"stage", "broker"},
 	{"provider", "policy", "tool", "receipt", "memory", "sandbox", "approval", "turn"},

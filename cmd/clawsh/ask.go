@@ -12,6 +12,7 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
+	"clawsh/lib/onboard"
 	"clawsh/lib/record"
 	"clawsh/lib/session"
 	"clawsh/lib/terminal"
@@ -171,7 +172,7 @@ func loadConfig(ctx context.Context, c *command.Call) (*config.Config, error) {
 	if _, err := os.Stat(cfg.PermitPubPath()); err != nil {
 		return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
 	}
-	if err := admit(ctx, c, cfg); err != nil {
+	if err := onboard.Admit(ctx, cfg); err != nil {
 		return nil, err
 	}
 	if info, err := os.Stat(cfg.WorkspaceDir); err != nil || !info.IsDir() {

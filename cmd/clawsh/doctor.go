@@ -7,6 +7,7 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/doctor"
+	"clawsh/lib/onboard"
 	"clawsh/lib/terminal"
 )
 
@@ -26,7 +27,7 @@ asking; without a terminal, only reports. The exit code is 1 if something is wro
 			opts := doctor.Options{Paths: c.Paths, Environ: c.Environ, Online: o.online, Yes: o.yes, SetUp: func(ctx context.Context) error {
 				p, err := c.Paths()
 				if err == nil {
-					_, err = setUp(ctx, c, p)
+					_, err = onboard.SetUp(ctx, c.Environ, p)
 				}
 				return err
 			}}

@@ -12,6 +12,7 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/envelope"
 	"clawsh/lib/loop"
+	"clawsh/lib/onboard"
 	"clawsh/lib/record"
 	"clawsh/lib/sibling"
 	"clawsh/lib/terminal"
@@ -56,7 +57,7 @@ func toolRun() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			if err := admit(ctx, c, cfg); err != nil {
+			if err := onboard.Admit(ctx, cfg); err != nil {
 				return nil, err
 			}
 			raw, err := readArgs(c, args)

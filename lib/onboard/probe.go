@@ -1,4 +1,4 @@
-package main
+package onboard
 
 import (
 	"context"
@@ -9,10 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
-	"clawsh/lib/sibling"
 )
 
 // probe is what a server said when its models were asked for.
@@ -29,7 +27,7 @@ type listedModel struct {
 }
 
 // edited is the configuration with the answers so far; without a file, init's.
-func (o *onboardOptions) edited(p config.Paths) ([]byte, error) {
+func (o *Answers) edited(p config.Paths) ([]byte, error) {
 	if err := o.stay(); err != nil && !o.wayOnly {
 		return nil, err
 	}
@@ -44,17 +42,12 @@ func (o *onboardOptions) edited(p config.Paths) ([]byte, error) {
 }
 
 // look asks the server for its models, through the one program that may see the key, with a configuration that is gone afterwards.
-func (o *onboardOptions) look(ctx context.Context, c *command.Call, p config.Paths) probe {
+func (i *Interview) look(ctx context.Context, o *Answers) probe {
 	var list struct {
 		Models []listedModel `json:"models"`
 	}
-	err := o.with(p, func(cfg *config.Config) error {
-		quiet, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		defer quiet.Close()
-		return sibling.New(cfg, c.Environ, quiet).Query(ctx, &list, "claw-llm", "models", cfg.DefaultProvider)
+	err := o.with(i.paths, func(cfg *config.Config) error {
+		return i.query(ctx, cfg, nil, &list, "models", cfg.DefaultProvider)
 	})
 	e := envelope.From(err)
 	r := probe{models: list.Models, err: e}
@@ -71,7 +64,7 @@ func (o *onboardOptions) look(ctx context.Context, c *command.Call, p config.Pat
 }
 
 // with calls f with the configuration that the answers so far would make.
-func (o *onboardOptions) with(p config.Paths, f func(*config.Config) error) error {
+func (o *Answers) with(p config.Paths, f func(*config.Config) error) error {
 	text, err := o.edited(p)
 	if err != nil {
 		return err

@@ -1,17 +1,14 @@
-package main
+package onboard
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"strings"
 
-	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
-	"clawsh/lib/terminal"
 )
 
 // served is the provider that onboard writes.
@@ -26,8 +23,8 @@ func before(p config.Paths) (*config.Config, error) {
 }
 
 // moved tells whether the answers name another server than the one that is configured.
-func (o *onboardOptions) moved() bool {
-	return o.baseURL != "" && server(o.baseURL) != server(o.present.Providers[served].BaseURL)
+func (o *Answers) moved() bool {
+	return o.BaseURL != "" && server(o.BaseURL) != server(o.present.Providers[served].BaseURL)
 }
 
 // server is the part of a URL that decides who gets what is sent: its scheme, host and port. A URL that cannot be read is a
@@ -49,7 +46,7 @@ func server(address string) string {
 }
 
 // stay keeps what was meant for one server from another: it refuses where a setting is sent that onboard does not ask about.
-func (o *onboardOptions) stay() error {
+func (o *Answers) stay() error {
 	p := o.present.Providers[served]
 	var kept []string
 	for _, table := range []struct {
@@ -60,25 +57,25 @@ func (o *onboardOptions) stay() error {
 			kept = append(kept, table.name)
 		}
 	}
-	if o.kind == "mock" || !o.moved() || len(kept) == 0 {
+	if o.Kind == "mock" || !o.moved() || len(kept) == 0 {
 		return nil
 	}
 	return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s of %s would also be sent to %s, but were written for %s",
-		strings.Join(kept, ", "), served, server(o.baseURL), server(p.BaseURL)).
+		strings.Join(kept, ", "), served, server(o.BaseURL), server(p.BaseURL)).
 		WithHint("remove them from [providers.models.%s] in %s, or configure a separate provider there for the new server", served, o.present.File)
 }
 
 // leaves tells whether the configured key stays behind, because nobody has said that the new server may have it.
-func (o *onboardOptions) leaves() bool {
-	return !o.wayOnly && o.kind != "mock" && o.keyEnv == "" && o.moved() && o.present.Providers[served].APIKeyEnv != ""
+func (o *Answers) leaves() bool {
+	return !o.wayOnly && o.Kind != "mock" && o.KeyEnv == "" && o.moved() && o.present.Providers[served].APIKeyEnv != ""
 }
 
 // farewell says that a key is no longer used.
-func (o *onboardOptions) farewell(c *command.Call) {
-	if !o.leaves() {
+func (i *Interview) farewell() {
+	if !i.leaves() {
 		return
 	}
-	p := o.present.Providers[served]
-	fmt.Fprintf(c.Stderr, "the key in %s is for %s and is no longer used; to send it to %s, name it with --api-key-env\n",
-		terminal.Escape(p.APIKeyEnv), terminal.Escape(server(p.BaseURL)), terminal.Escape(server(o.baseURL)))
+	p := i.present.Providers[served]
+	i.tell("the key in %s is for %s and is no longer used; to send it to %s, name it with --api-key-env",
+		p.APIKeyEnv, server(p.BaseURL), server(i.BaseURL))
 }

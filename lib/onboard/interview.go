@@ -1,10 +1,10 @@
-package main
+package onboard
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,16 +12,58 @@ import (
 	"clawsh/lib/command"
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
+	"clawsh/lib/sibling"
 	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
-// interview asks for what flags do not say, and checks each answer before the next question.
-type interview struct {
-	*onboardOptions
-	call  *command.Call
-	paths config.Paths
-	seen  probe
+// Interview asks for what flags do not say, and checks each answer before the next question.
+type Interview struct {
+	*Answers
+	paths   config.Paths
+	environ []string
+	given   func(flag string) bool
+	getenv  func(string) string
+	tell    func(format string, args ...any) // between two questions
+
+	askLine  func(ctx context.Context, prompt string, maxBytes int) (string, error)
+	confirm  func(ctx context.Context, question string) (bool, error)
+	terminal bool // somebody sits there
+	// query asks the one program that may see the key, whose complaints go to stderr if it is not nil.
+	query func(ctx context.Context, cfg *config.Config, stderr *os.File, v any, args ...string) error
+
+	seen probe
+}
+
+// New prepares an interview on the terminal. The answers are those that flags gave.
+func New(c *command.Call, p config.Paths, given *Answers) *Interview {
+	i := &Interview{Answers: given, paths: p, environ: c.Environ, given: c.Changed, getenv: c.Getenv, askLine: terminal.AskLine,
+		confirm: terminal.Confirm, terminal: terminal.IsTerminal(os.Stdin)}
+	i.tell = func(format string, args ...any) {
+		fmt.Fprintln(c.Stderr, terminal.Escape(c.Secrets.Text(fmt.Sprintf(format, args...))))
+	}
+	i.query = func(ctx context.Context, cfg *config.Config, stderr *os.File, v any, args ...string) error {
+		return sibling.New(cfg, c.Environ, stderr).Query(ctx, v, "claw-llm", args...)
+	}
+	return i
+}
+
+// Run asks, makes the home if there is none, writes the answers and tests the provider.
+func (i *Interview) Run(ctx context.Context) (Result, error) {
+	err := i.Check(i.given)
+	if err == nil {
+		i.present, err = before(i.paths)
+	}
+	if err == nil && !i.wayOnly {
+		err = i.run(ctx)
+	}
+	if err == nil {
+		_, err = SetUp(ctx, i.environ, i.paths)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return i.apply(ctx)
 }
 
 // maxAsked bounds how often a question is asked again.
@@ -41,17 +83,17 @@ type question struct {
 }
 
 // run asks everything.
-func (i *interview) run(ctx context.Context) error {
+func (i *Interview) run(ctx context.Context) error {
 	d := presets(i.present)
 	if err := i.ask(ctx, question{"", "kind", kindText(), d.kind, i.takeKind}); err != nil {
 		return err
 	}
-	if config.IsServer(i.kind) {
+	if config.IsServer(i.Kind) {
 		if err := i.server(ctx, d); err != nil {
 			return err
 		}
 	}
-	if !i.call.Changed("way") && !i.call.Changed("autonomy") {
+	if !i.given("way") && !i.given("autonomy") {
 		if err := i.ask(ctx, question{ways, "way", "Way (strict, middle, full)", d.way, i.takeWay}); err != nil {
 			return err
 		}
@@ -60,7 +102,7 @@ func (i *interview) run(ctx context.Context) error {
 }
 
 // server asks for a server, its key and its model.
-func (i *interview) server(ctx context.Context, d defaults) error {
+func (i *Interview) server(ctx context.Context, d defaults) error {
 	if err := i.ask(ctx, question{"", "base-url", "Base URL of the server", d.baseURL, i.takeURL}); err != nil {
 		return err
 	}
@@ -74,8 +116,8 @@ func (i *interview) server(ctx context.Context, d defaults) error {
 	if err := i.ask(ctx, question{"", "api-key-env", "Environment variable with the API key (- for none)", preset, i.takeKey}); err != nil {
 		return err
 	}
-	if !i.call.Changed("model") && i.call.Changed("base-url") && terminalIsThere() {
-		i.seen = i.look(ctx, i.call, i.paths)
+	if !i.given("model") && i.given("base-url") && i.terminal {
+		i.seen = i.look(ctx, i.Answers)
 	}
 	text, preset := i.offer()
 	if d.model != "" && !i.moved() && (len(i.seen.models) == 0 || i.seen.has(d.model)) {
@@ -90,7 +132,8 @@ func kindText() string {
 	return "Provider: " + strings.Join(texts, ", or ") + " (" + strings.Join(names, ", ") + ")"
 }
 
-func offered() string {
+// Kinds are the kinds of providers that are offered.
+func Kinds() string {
 	names, _ := config.Offered()
 	return strings.Join(names, " or ")
 }
@@ -99,7 +142,7 @@ func offered() string {
 func wanted(flag string) string {
 	switch flag {
 	case "kind":
-		return offered()
+		return Kinds()
 	case "base-url":
 		return "the server's address, such as http://localhost:1234/v1"
 	case "model":
@@ -109,13 +152,13 @@ func wanted(flag string) string {
 }
 
 // ask asks one question until its answer is of use.
-func (i *interview) ask(ctx context.Context, q question) error {
-	if i.call.Changed(q.flag) {
+func (i *Interview) ask(ctx context.Context, q question) error {
+	if i.given(q.flag) {
 		return nil
 	}
 	head := q.head
 	for range maxAsked {
-		text, err := terminal.AskLine(ctx, fmt.Sprintf("%s%s [%s]: ", head, q.text, terminal.Escape(q.preset)), 1000)
+		text, err := i.askLine(ctx, fmt.Sprintf("%s%s [%s]: ", head, q.text, terminal.Escape(q.preset)), 1000)
 		head = ""
 		if errors.Is(err, terminal.ErrNoTerminal) {
 			if q.flag == "api-key-env" || q.flag == "where" {
@@ -143,25 +186,20 @@ func (i *interview) ask(ctx context.Context, q question) error {
 	return envelope.Errorf(envelope.ExitUsage, "usage", "no usable answer about --%s", q.flag)
 }
 
-// tell says something between two questions.
-func (i *interview) tell(format string, args ...any) {
-	fmt.Fprintln(i.call.Stderr, terminal.Escape(i.call.Secrets.Text(fmt.Sprintf(format, args...))))
-}
-
-func (i *interview) takeKind(_ context.Context, answer string) error {
+func (i *Interview) takeKind(_ context.Context, answer string) error {
 	if names, _ := config.Offered(); !slices.Contains(names, answer) {
-		return again{"Unknown kind of provider; want " + offered() + ".", ""}
+		return again{"Unknown kind of provider; want " + Kinds() + ".", ""}
 	}
-	i.kind = answer
+	i.Kind = answer
 	return nil
 }
 
 // takeURL tries the server at once. One that cannot be reached now may be wanted all the same.
-func (i *interview) takeURL(ctx context.Context, answer string) error {
-	i.baseURL = answer
+func (i *Interview) takeURL(ctx context.Context, answer string) error {
+	i.BaseURL = answer
 	i.seen = i.open(ctx)
 	i.below(ctx)
-	answer = i.baseURL
+	answer = i.BaseURL
 	e := i.seen.err
 	switch {
 	case e == nil:
@@ -180,7 +218,7 @@ func (i *interview) takeURL(ctx context.Context, answer string) error {
 	if e.Hint != "" {
 		i.tell("  %s", e.Hint)
 	}
-	keep, err := terminal.Confirm(ctx, "Use this address anyway? [y/N]: ")
+	keep, err := i.confirm(ctx, "Use this address anyway? [y/N]: ")
 	if err != nil {
 		return fmt.Errorf("ask: %w", err)
 	}
@@ -191,44 +229,44 @@ func (i *interview) takeURL(ctx context.Context, answer string) error {
 }
 
 // open asks the server for its models without a key that nobody has said it may have.
-func (i *interview) open(ctx context.Context) probe {
-	o := *i.onboardOptions
-	if !i.call.Changed("api-key-env") {
-		o.keyEnv = "-"
+func (i *Interview) open(ctx context.Context) probe {
+	o := *i.Answers
+	if !i.given("api-key-env") {
+		o.KeyEnv = "-"
 	}
-	return o.look(ctx, i.call, i.paths)
+	return i.look(ctx, &o)
 }
 
 // below looks for the API under /v1 where an address leads to something else, and takes it if it is there.
-func (i *interview) below(ctx context.Context) {
-	given, u := i.baseURL, strings.TrimRight(i.baseURL, "/")
+func (i *Interview) below(ctx context.Context) {
+	given, u := i.BaseURL, strings.TrimRight(i.BaseURL, "/")
 	if i.seen.err == nil || !i.seen.reached || i.seen.wantsKey || strings.HasSuffix(u, "/v1") || strings.Contains(u, "?") {
 		return
 	}
-	i.baseURL = u + "/v1"
+	i.BaseURL = u + "/v1"
 	if seen := i.open(ctx); seen.err == nil || seen.wantsKey {
 		i.seen = seen
-		i.tell("It answers at %s; using that address.", i.baseURL)
+		i.tell("It answers at %s; using that address.", i.BaseURL)
 		return
 	}
-	i.baseURL = given
+	i.BaseURL = given
 }
 
 // takeKey looks whether the variable is set, and whether the server likes what is in it.
-func (i *interview) takeKey(ctx context.Context, answer string) error {
-	i.keyEnv = answer
+func (i *Interview) takeKey(ctx context.Context, answer string) error {
+	i.KeyEnv = answer
 	if answer == "-" {
 		return nil
 	}
-	seen := i.look(ctx, i.call, i.paths)
+	seen := i.look(ctx, i.Answers)
 	switch {
 	case seen.err != nil && seen.err.Code == "config.invalid":
 		return again{"That is not the name of an environment variable.", "Give the name, such as OPENAI_API_KEY, never the key itself."}
-	case strings.TrimSpace(i.call.Getenv(answer)) == "":
+	case strings.TrimSpace(i.getenv(answer)) == "":
 		i.tell("%s is not set here: set it to the key before you start clawsh.", answer)
 		return nil
 	case seen.wantsKey:
-		return again{"The server rejects the key in " + answer + ": " + seen.why(i.baseURL), "Name another variable, or press Ctrl-C and set it."}
+		return again{"The server rejects the key in " + answer + ": " + seen.why(i.BaseURL), "Name another variable, or press Ctrl-C and set it."}
 	}
 	if i.seen = seen; seen.err == nil {
 		i.tell("The key in %s is accepted: the server lists %s.", answer, spelling.Count(len(seen.models), "model"))
@@ -240,7 +278,7 @@ func (i *interview) takeKey(ctx context.Context, answer string) error {
 const maxOffered = 20
 
 // offer is the question about the model, with those that there are.
-func (i *interview) offer() (text, preset string) {
+func (i *Interview) offer() (text, preset string) {
 	if len(i.seen.models) == 0 {
 		return "Model", "local-model"
 	}
@@ -254,18 +292,18 @@ func (i *interview) offer() (text, preset string) {
 	return b.String() + "Model (number or name)", i.seen.models[0].ID
 }
 
-func (i *interview) takeModel(_ context.Context, answer string) error {
+func (i *Interview) takeModel(_ context.Context, answer string) error {
 	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= min(len(i.seen.models), maxOffered) {
 		answer = i.seen.models[n-1].ID
 	}
 	if strings.Contains(answer, "://") {
 		return again{"That is a URL, not the name of a model.", ""}
 	}
-	if len(i.seen.models) > 0 && !i.seen.has(answer) && i.model != answer {
-		i.model = answer
+	if len(i.seen.models) > 0 && !i.seen.has(answer) && i.Model != answer {
+		i.Model = answer
 		return again{"The server does not list " + answer + ".", "Enter it again to use it anyway."}
 	}
-	i.model = answer
+	i.Model = answer
 	for _, m := range i.seen.models {
 		if m.ID == answer && m.ContextLength > 0 {
 			return i.fit(m.ContextLength)
@@ -278,7 +316,7 @@ func (i *interview) takeModel(_ context.Context, answer string) error {
 const smallContext = 16 << 10
 
 // fit makes conversations small enough for a model that reads so many tokens.
-func (i *interview) fit(length int) error {
+func (i *Interview) fit(length int) error {
 	room := length - length/4
 	if length < smallContext {
 		room = length / 2
@@ -290,93 +328,4 @@ func (i *interview) fit(length int) error {
 		}
 		return nil
 	})
-}
-
-func terminalIsThere() bool { return stdinIsTerminal() }
-
-// ways says in plain words which ways to work there are.
-const ways = `How may the model work?
-  strict  Reading files in the workspace needs no approval. clawsh asks before
-          every command and every change; unlisted commands are denied.
-  middle  (recommended) Listed commands that only read need no approval either.
-          clawsh asks before everything else, so the model can build and test
-          while you watch.
-  full    clawsh asks only before the model writes files that other programs
-          run, such as .envrc. Everything else runs unless a rule blocks it.
-In all three, forbidden paths and commands stay blocked, commands run in the
-sandbox, and clawsh estop stops everything.
-`
-
-func (i *interview) takeWay(_ context.Context, answer string) error {
-	names := []string{"strict", "middle", "full"}
-	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(names) {
-		answer = names[n-1]
-	}
-	if answer = begun(answer, names); answer == "" {
-		return again{"Want strict, middle or full.", ""}
-	}
-	i.way = answer
-	return nil
-}
-
-// begun is the one name that an answer is, or is the beginning of; empty if there is none, or more than one.
-func begun(answer string, names []string) (found string) {
-	for _, name := range names {
-		if answer != "" && strings.HasPrefix(name, strings.ToLower(answer)) {
-			if found != "" {
-				return ""
-			}
-			found = name
-		}
-	}
-	return found
-}
-
-// wheres say in plain words where the agent can work.
-const wheres = `Where may the model work?
-  here   (recommended) In the directory where you start clawsh, or the root of
-         its repository. clawsh asks once for each directory.
-  fixed  Always in the workspace directory set in the configuration.
-`
-
-func (i *interview) takeWhere(_ context.Context, answer string) error {
-	if answer = begun(answer, []string{"here", "fixed"}); answer == "" {
-		return again{"Want here or fixed.", ""}
-	}
-	i.where = answer
-	return nil
-}
-
-// waySettings are the settings of a way to work.
-func waySettings(way string) []config.Setting {
-	set := func(autonomy, harmless, high string) []config.Setting {
-		return []config.Setting{{Key: "security.autonomy", Value: autonomy}, {Key: "security.harmless", Value: harmless}, {Key: "security.high", Value: high}}
-	}
-	switch way {
-	case "strict":
-		return set("supervised", "ask", "deny")
-	case "middle":
-		return set("supervised", "low", "ask")
-	case "full":
-		return []config.Setting{{Key: "security.autonomy", Value: "full"}}
-	}
-	return nil
-}
-
-// wayOf names the way that a configuration works, "" if it is none of the three.
-func wayOf(s config.Security) string {
-	switch {
-	case s.Autonomy == "full":
-		return "full"
-	case s.Autonomy == "supervised" && s.Harmless == "ask" && s.High == "deny":
-		return "strict"
-	case s.Autonomy == "supervised" && s.Harmless == "low" && s.High == "ask":
-		return "middle"
-	}
-	return ""
-}
-
-// change says how to work in another way.
-func change(w io.Writer) {
-	fmt.Fprintln(w, "To change this: clawsh onboard --way strict|middle|full, or set autonomy, harmless and high under [security] in the configuration.")
 }

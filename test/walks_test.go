@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"clawsh/docs/manual"
 	"clawsh/lib/record"
 )
 
@@ -230,5 +231,47 @@ func TestWalkOfARecord(t *testing.T) {
 	}
 	if got := newHome(t).filter(t, mem+" >/dev/null; "+mem+" export | tail -1", exported+"\n"); got[0] != note {
 		t.Errorf("taken back: %s", got[0])
+	}
+}
+
+// TestWalkOfACommand: a file and a row make a command of a stage, and clawsh's from its table.
+func TestWalkOfACommand(t *testing.T) {
+	t.Parallel()
+	text := walk(t, "How to add a command")
+	if len(text) != 2 {
+		t.Fatalf("the walk of a command says to write %d things: %q", len(text), text)
+	}
+	o := &overlay{t.TempDir(), map[string]string{}}
+	o.put(t, "cmd/claw-gate/level.go", text[0])
+	o.change(t, "cmd/claw-gate/main.go", "keys()}", "keys(), "+strings.TrimSpace(text[1])+"}")
+	o.build(t, "claw-gate")
+	for _, program := range []string{"claw-llm", "claw-exec", "claw-receipt", "claw-mem", "claw-loop"} {
+		if err := os.Symlink(bin+"/"+program, o.dir+"/"+program); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stages, err := manual.Stages(o.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := manual.Offers(stages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.put(t, manual.OffersFile, table)
+	o.build(t, "clawsh")
+
+	h := newHome(t)
+	for _, command := range []string{"claw-gate level", "clawsh policy level"} {
+		for words, want := range map[string]string{
+			"":                     "supervised",
+			" --jq .command":       "policy level",
+			" --jq .data.autonomy": "supervised",
+			" high 2>&1":           command[:strings.Index(command, " ")] + ": error: " + command + " takes no argument \"high\"",
+		} {
+			if got := h.filter(t, o.dir+"/"+command+words+" | head -1", "\n")[0]; got != want {
+				t.Errorf("%s%s: %s, want %s", command, words, got, want)
+			}
+		}
 	}
 }

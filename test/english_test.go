@@ -115,12 +115,15 @@ func TestPlainEnglish(t *testing.T) {
 	}
 }
 
-// literals hands each text of a Go file to a function, with its place.
+// literals hands each text and each comment of a Go file to a function, with its place.
 func literals(path string, do func(where, text string)) error {
 	files := token.NewFileSet()
-	tree, err := parser.ParseFile(files, path, nil, 0)
+	tree, err := parser.ParseFile(files, path, nil, parser.ParseComments)
 	if err != nil {
 		return err
+	}
+	for _, c := range tree.Comments {
+		do(files.Position(c.Pos()).String(), strings.Join(strings.Fields(c.Text()), " "))
 	}
 	ast.Inspect(tree, func(n ast.Node) bool {
 		l, ok := n.(*ast.BasicLit)

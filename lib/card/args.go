@@ -15,7 +15,7 @@ type ListArgs struct {
 	MaxEntries *int    `json:"max_entries" want:"1..1000" text:"default 200, at most 1000"`
 }
 
-// ReadArgs are the arguments of file_read: lines, or bytes, which are not offered any more, and still taken.
+// ReadArgs are the arguments of file_read: lines, or bytes, which are still accepted but no longer offered.
 type ReadArgs struct {
 	Path     string `json:"path" role:"result" arg:"required"`
 	FromLine *int64 `json:"from_line" want:"1.."`
@@ -24,10 +24,10 @@ type ReadArgs struct {
 	Limit    *int64 `json:"limit" want:"1.." arg:"hidden"`
 }
 
-// ByLines tells whether a part of the file is asked for by its lines.
+// ByLines reports whether the call asks for certain lines of the file.
 func (a ReadArgs) ByLines() bool { return a.FromLine != nil || a.Lines != nil }
 
-// ByBytes tells whether a part of the file is asked for by its bytes.
+// ByBytes reports whether the call asks for certain bytes of the file.
 func (a ReadArgs) ByBytes() bool { return a.Offset != nil || a.Limit != nil }
 
 // SearchArgs are the arguments of file_search.
@@ -49,7 +49,7 @@ type EditArgs struct {
 // Edit replaces Old, which must occur exactly once, or wherever it occurs with All.
 type Edit struct {
 	Old string  `json:"old" arg:"required"`
-	New *string `json:"new" arg:"required"` // nil is a mistake: deleting has to be said with ""
+	New *string `json:"new" arg:"required"` // nil is a mistake: deletion must be written as ""
 	All bool    `json:"all,omitzero"`
 }
 
@@ -85,7 +85,7 @@ type ShellArgs struct {
 	Sandbox  *SandboxAsk `json:"sandbox" arg:"hidden"`
 }
 
-// SandboxAsk is what a shell call may ask of the sandbox: it can only make it narrower.
+// SandboxAsk is what a shell call may ask of the sandbox: only more restrictions.
 type SandboxAsk struct {
 	Layout        string `json:"layout"`
 	Deterministic bool   `json:"deterministic"`
@@ -94,7 +94,7 @@ type SandboxAsk struct {
 	CPUSeconds    *int   `json:"cpu_s"`
 }
 
-// Check says what of it makes no sense.
+// Check returns an error for values that make no sense.
 func (a *SandboxAsk) Check() error {
 	switch {
 	case a == nil:

@@ -1,8 +1,9 @@
-// Package card describes each tool in one place: its name, what a model is told about it, its arguments, how risky it usually is,
-// how long it may take, and what it needs.
+// Package card describes each tool in one place: its name, its description for models, its arguments, its usual risk,
+// its time limit, and what it needs.
 //
-// The policy judges a call by its card, the executor decodes and bounds it by the same one, the configuration has the names from
-// here, and models the schema. A card holds no code: what a tool does is in package tool, which only the executor links.
+// The policy judges a call by its tool's card, claw-exec decodes and bounds the call by the same card, the
+// configuration takes the names from here, and models get the schema. A card contains no code: what a tool does is in
+// package tool, which only claw-exec links.
 package card
 
 import "slices"
@@ -11,19 +12,20 @@ import "slices"
 type Card struct {
 	// Name is the tool's name as models and policies use it.
 	Name string
-	// Sentence tells a model what the tool does, in a sentence or two. It is paid for in every request.
+	// Sentence tells a model what the tool does, in a sentence or two. Every request contains it.
 	Sentence string
-	// Does is what a call does, for the reason of a verdict where no argument gives one.
+	// Does says what a call does, for the reason of a verdict when no argument gives one.
 	Does string
-	// Risk is that of a call of which no more is known than its tool.
+	// Risk is the risk of a call when only its tool is known.
 	Risk string
 	// Needs says what the tool reaches.
 	Needs Needs
-	// Timeout is the key of [limits] that bounds a call, and TimeoutMost that of what a call may ask for in timeout_s, if it may.
+	// Timeout is the key of [limits] that bounds a call. TimeoutMost, if set, is the key of the maximum that a call
+	// may ask for in timeout_s.
 	Timeout, TimeoutMost string
 	// Origin is where the tool comes from.
 	Origin string
-	// Args is a struct without values, of a type that no other card has. Its tags say all that is known about an argument:
+	// Args is a zero struct of a type that no other card has. Its tags describe the arguments:
 	//
 	//	json  its name
 	//	role  what it is to the policy (Role)
@@ -36,7 +38,7 @@ type Card struct {
 // Builtin is the origin of the tools in this package's table.
 const Builtin = "builtin"
 
-// Needs are what a tool reaches.
+// Needs is a set of things that a tool reaches.
 type Needs uint8
 
 // What a tool may need.
@@ -48,18 +50,18 @@ const (
 	Terminal                   // a person at it
 )
 
-// Process is one of those that the executor consists of.
+// Process is one of the processes of claw-exec.
 type Process int
 
-// Processes of the executor.
+// Processes of claw-exec.
 const (
 	Confined Process = iota // which checks permits, and has neither a network nor a way to start anything
-	Brokered                // which has programs started, in the sandbox or of ours
+	Brokered                // which starts programs, in the sandbox or our own
 	Fetching                // which has the network, and nothing else
 	Nowhere
 )
 
-// Runs says in which process a tool runs that needs this. Nowhere else is that decided.
+// Runs returns the process in which a tool with these needs runs. Nothing else decides that.
 func (n Needs) Runs() Process {
 	switch {
 	case n&(Network|Memory) == 0:
@@ -72,10 +74,10 @@ func (n Needs) Runs() Process {
 	return Nowhere // no process has both
 }
 
-// Starts tells whether the confined process has to have something started for it.
+// Starts reports whether the confined process must have something started for the tool.
 func (n Needs) Starts() bool { return n.Runs() != Confined || n&Program != 0 }
 
-// Role is what an argument is to the policy.
+// Role is the meaning of an argument to the policy.
 type Role string
 
 // Roles of arguments. An argument without one is not judged.
@@ -88,10 +90,10 @@ const (
 	Connect    Role = "connect" // hosts that programs ask to reach
 )
 
-// All are the cards of the built-in tools, in the order in which they are offered to models.
+// All returns the cards of the built-in tools, in the order in which models get them.
 func All() []Card { return slices.Clone(table) }
 
-// Names are the names of the built-in tools, in that order.
+// Names returns the names of the built-in tools, in that order.
 func Names() []string {
 	names := make([]string, len(table))
 	for i, c := range table {
@@ -100,7 +102,7 @@ func Names() []string {
 	return names
 }
 
-// Find returns the card of a name.
+// Find returns the card of the tool with this name.
 func Find(name string) (Card, bool) {
 	for _, c := range table {
 		if c.Name == name {

@@ -12,14 +12,14 @@ import (
 	"clawsh/lib/record"
 )
 
-// Decode decodes the arguments of a call strictly: an object of known names only, with all that are required, without a number
-// that a reader could read differently.
+// Decode decodes the arguments of a call strictly: an object with only known names and all required ones, without
+// ambiguous numbers.
 func (c Card) Decode(raw record.Raw) (Arguments, error) {
 	v := reflect.New(reflect.TypeOf(c.Args))
 	return Arguments{v.Elem()}, decode(raw, v)
 }
 
-// Decode is Card.Decode for whoever knows the type of the arguments. The numbers have to be in their ranges, too.
+// Decode is like Card.Decode for a caller that knows the type of the arguments. Numbers must also be in range.
 func Decode[A any](raw record.Raw) (args A, err error) {
 	v := reflect.ValueOf(&args)
 	if err = decode(raw, v); err == nil {
@@ -48,7 +48,7 @@ func decode(raw record.Raw, into reflect.Value) error {
 	return nil
 }
 
-// notObject says what arguments are that are not an object. Those that were not JSON come as a text.
+// notObject describes arguments that are not an object. Arguments that were not JSON come as a text.
 func notObject(raw record.Raw) error {
 	var text string
 	if record.Decode(raw, &text) != nil {
@@ -70,7 +70,7 @@ func notObject(raw record.Raw) error {
 
 func missing(name string) error { return errors.New(name + " is missing") }
 
-// complete looks for what is required. Only what has no value after decoding may be missing.
+// complete checks that the required arguments are there.
 func complete(raw record.Raw, v reflect.Value) error {
 	for a := range arguments(v) {
 		if !a.required || !a.value.IsZero() {
@@ -87,7 +87,7 @@ func complete(raw record.Raw, v reflect.Value) error {
 	return nil
 }
 
-// inRange refuses numbers that the tags do not want.
+// inRange returns an error for numbers outside the ranges of the tags.
 func inRange(v reflect.Value) error {
 	for a := range arguments(v) {
 		a.value = reflect.Indirect(a.value)
@@ -120,13 +120,13 @@ func takes(t reflect.Type) string {
 	return strings.Join(names, ", ")
 }
 
-// Takes names the tool's arguments, for somebody who has given others.
+// Takes lists the names of the tool's arguments, for the error about an unknown one.
 func (c Card) Takes() string { return takes(reflect.TypeOf(c.Args)) }
 
-// Arguments are those of one call.
+// Arguments are the decoded arguments of one call.
 type Arguments struct{ v reflect.Value }
 
-// Value is the struct that the card has them in.
+// Value is a struct of the type of the card's Args.
 func (a Arguments) Value() any { return a.v.Interface() }
 
 // Judged is an argument that has a role.
@@ -136,7 +136,7 @@ type Judged struct {
 	Given bool
 }
 
-// Judged yields the arguments that have a role, in order, whether they are given or not.
+// Judged yields the arguments with a role, in order, given or not.
 func (a Arguments) Judged() iter.Seq[Judged] {
 	return func(yield func(Judged) bool) {
 		for x := range arguments(a.v) {

@@ -9,7 +9,7 @@ import (
 	"clawsh/lib/record"
 )
 
-// argument is a field of a struct of arguments, and what its tags say.
+// argument is a field of an arguments struct, with its parsed tags.
 type argument struct {
 	name, want, text string
 	role             Role
@@ -31,7 +31,7 @@ func arguments(v reflect.Value) iter.Seq[argument] {
 	}
 }
 
-// Schema is a JSON Schema of the arguments, as models get it. Limits gives the values of the limits that texts name.
+// Schema returns the JSON Schema of the arguments for models. limits gives the values of the limits that texts name.
 func (c Card) Schema(limit func(key string) float64) record.Raw {
 	object := object(reflect.TypeOf(c.Args), limit)
 	return record.Raw(object[:len(object)-1] + `,"additionalProperties":false}`)
@@ -101,7 +101,7 @@ func (a argument) bounds() (text string) {
 	return text
 }
 
-// told ends the schema of an argument with what a model is told about it.
+// told adds an argument's description to its schema.
 func (a argument) told(limit func(string) float64) string {
 	if a.text == "" {
 		return "}"

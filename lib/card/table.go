@@ -5,7 +5,7 @@ import "clawsh/lib/record"
 // toolTimeout bounds most tools.
 const toolTimeout = "tool_timeout_s"
 
-// table is the list of built-in tools: there is no other.
+// table is the only list of built-in tools.
 var table = []Card{
 	{Name: "time", Sentence: "Current local time, UTC time and time zone.",
 		Does: "tells the time", Risk: record.RiskLow, Timeout: toolTimeout, Origin: Builtin, Args: TimeArgs{}},

@@ -15,17 +15,18 @@ import (
 	"clawsh/lib/seccomp"
 )
 
-// everywhere are what every program of ours needs: time zones, and the devices that hold nothing.
+// everywhere are the files that each of our programs needs: time zones, and devices without content.
 var (
 	everywhere = []string{"/usr/share/zoneinfo", "/etc/localtime", "/dev/urandom", "/proc/self", "/sys/kernel/mm/transparent_hugepage"}
 	devices    = []string{"/dev/null"}
 )
 
-// MinLandlock is the first version of Landlock that keeps what is only to be read from being cut off.
+// MinLandlock is the first version of Landlock that prevents truncating read-only files.
 const MinLandlock = 3
 
-// Self gives up everything but the access, for all threads of this process. An error means that this kernel could have
-// enforced it and did not: the program must end then. A kernel without Landlock is no error, but reported.
+// Self gives up everything but the access, for all threads of this process. An error means that this kernel could
+// have enforced it and did not: then the program must end. A kernel without Landlock is not an error, but is
+// reported.
 func Self(a Access) (Report, error) {
 	if err := a.make(); err != nil {
 		return Report{}, err
@@ -47,9 +48,9 @@ func Self(a Access) (Report, error) {
 	return r, nil
 }
 
-// filter puts the system call filter in force, and gives up new privileges. To stop all threads takes longer than all the rest, so
-// that is left to the filter: it comes to all threads at once, and new privileges go with it where the thread that sets it has given
-// them up (SECCOMP_FILTER_FLAG_TSYNC). Landlock, which comes later, needs that of each thread.
+// filter applies the system call filter and sets no_new_privs. Stopping all threads takes longer than everything
+// else, so the filter does that: it applies to all threads at once and takes no_new_privs of the calling thread along
+// (SECCOMP_FILTER_FLAG_TSYNC). Landlock, which follows, needs no_new_privs on each thread.
 func (a Access) filter(r *Report) error {
 	p, err := filter(a).Assemble()
 	if err != nil {
@@ -76,7 +77,7 @@ func giveUpPrivileges(prctl func(option int, arg2, arg3, arg4, arg5 uintptr) err
 	return nil
 }
 
-// make makes the files that are the program's own: once it is confined, only files that are there can be opened.
+// make creates the program's own files: once it is confined, it can only open existing ones.
 func (a Access) make() error {
 	for _, f := range a.Own {
 		file, err := os.OpenFile(f, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
@@ -132,14 +133,14 @@ func (a Access) landlock(r *Report) error {
 	return rules.Restrict(true)
 }
 
-// hazards are system calls that no program of ours has a use for.
+// hazards are system calls that none of our programs needs.
 var hazards = []uintptr{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
 	unix.SYS_USERFAULTFD, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
 	unix.SYS_DELETE_MODULE, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT,
 	unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SYSLOG,
 	unix.SYS_VHANGUP, unix.SYS_FANOTIFY_INIT, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_NFSSERVCTL, unix.SYS_MEMFD_SECRET}
 
-// builders are system calls that only claw-exec's sandbox has a use for.
+// builders are system calls that only claw-exec's sandbox needs.
 var builders = []uintptr{unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN,
 	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS, unix.SYS_UNSHARE, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME}
 
@@ -173,7 +174,8 @@ func filter(a Access) seccomp.Filter {
 	return seccomp.Filter{Default: seccomp.Allow, Rules: rules}
 }
 
-// unusual refuses sockets that are neither TCP nor UDP: Landlock's rules about ports do not cover multipath TCP, nor raw sockets.
+// unusual rejects sockets that are neither TCP nor UDP: Landlock's rules about ports do not cover multipath TCP, nor
+// raw sockets.
 func unusual(deny seccomp.Action) []seccomp.Rule {
 	var types, protocols []seccomp.Arg
 	for _, t := range []uint32{unix.SOCK_STREAM, unix.SOCK_DGRAM} {

@@ -2,7 +2,7 @@
 
 package confine
 
-// Self gives up nothing: there is no such thing on this system that needs no profile of its own.
+// Self gives up nothing: this system has no way to do it without a profile for each program.
 func Self(Access) (Report, error) {
 	return Report{Lacking: "programs do not confine themselves on this system"}, nil
 }

@@ -12,11 +12,11 @@ import (
 // Rights over files, by what they are for.
 const (
 	ReadFiles  = uint64(ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir)
-	WriteFiles = uint64(1<<15 - 1) // all rights up to the third version; not to talk to devices
+	WriteFiles = uint64(1<<15 - 1) // all rights up to the third version, except controlling devices
 	fileOnly   = uint64(ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev)
 )
 
-// Rules is a Landlock rule set that handles everything the kernel offers: what no rule allows is refused.
+// Rules is a Landlock rule set that handles everything that the kernel offers: whatever no rule allows is denied.
 type Rules struct {
 	fd  int
 	abi int
@@ -33,8 +33,8 @@ func NewRules(abi int) (*Rules, error) {
 	}
 	if abi >= 6 {
 		attr.Scoped = ll.ScopeAbstractUnixSocket
-		// Before this was mended (Linux 6.15), a thread that is held could not signal one of the same process that is not
-		// yet, by which the runtime reaches its threads to hold them all: it would wait for ever.
+		// Before Linux 6.15 fixed this, a restricted thread could not signal a thread of the same process that was not
+		// restricted yet. The runtime signals its threads to restrict them all, so it would wait forever.
 		const signalsMended = 1 << 1
 		if errata, err := ll.LandlockGetErrata(); err == nil && errata&signalsMended != 0 {
 			attr.Scoped |= ll.ScopeSignal
@@ -48,10 +48,10 @@ func NewRules(abi int) (*Rules, error) {
 	return &Rules{fd, abi}, nil
 }
 
-// Close forgets the rules; what is in force stays.
+// Close releases the rule set; restrictions in force remain.
 func (r *Rules) Close() { syscall.Close(r.fd) }
 
-// Allow allows rights over what lies at and below a path. What is not there needs none.
+// Allow allows rights over a path and everything below it. A missing path is ignored.
 func (r *Rules) Allow(path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENXIO) {
@@ -77,7 +77,7 @@ func (r *Rules) Allow(path string, rights uint64) error {
 	return nil
 }
 
-// talk is the right to control devices, where it is one.
+// talk is the right to control devices, if the kernel has one.
 func (r *Rules) talk() uint64 {
 	if r.abi >= 5 {
 		return ll.AccessFSIoctlDev
@@ -101,8 +101,8 @@ func (r *Rules) Connect(ports []uint16) error {
 	return nil
 }
 
-// Restrict puts the rules in force, for good: for all threads, or for the calling one, which is locked, and for what is
-// started from it. It needs no_new_privs.
+// Restrict applies the rules permanently: to all threads, or to the calling thread, which must be locked, and to
+// everything that it starts. It needs no_new_privs.
 func (r *Rules) Restrict(allThreads bool) error {
 	restrict := ll.LandlockRestrictSelf
 	if allThreads {

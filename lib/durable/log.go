@@ -1,6 +1,8 @@
-// Package durable makes files survive: append-only logs that several processes share, and files that are replaced whole.
+// Package durable makes files survive crashes: append-only logs that several processes share, and files that are
+// replaced atomically.
 //
-// An append to a Log is this sequence of system calls; what a crash behind each of them leaves, and who recovers it:
+// An append to a Log is this sequence of system calls. Each line says what a crash after the call leaves, and who
+// recovers it:
 //
 //	flock(LOCK_EX)      nothing: the kernel takes the lock back when a process ends, however it ends
 //	lstat, pread        nothing: the end of the file is only read
@@ -10,11 +12,11 @@
 //	fdatasync           the line, whole: it is durable. Before that a power cut may take it, and a reader may have seen it.
 //	                    It makes every line before it durable as well, so that lines that are chained survive in order
 //
-// A write that fails (disk full, quota, file too large) is taken back with ftruncate under the same lock; if that fails
-// too, a torn line stays, as after a crash. When fdatasync fails the line stays, but is not promised.
+// A write that fails (disk full, quota, file too large) is undone with ftruncate under the same lock; if that fails
+// too, a torn line remains, as after a crash. If fdatasync fails, the line remains, but may not be durable.
 //
-// The lock is flock(2) on the log itself, so that no second file can be missing or stale; it is advisory, and holds between
-// processes of one machine.
+// The lock is flock(2) on the log itself, so that no second file can be missing or stale; it is advisory, and works
+// between processes of one machine.
 package durable
 
 import (
@@ -39,15 +41,15 @@ type Log struct {
 
 	mu    sync.Mutex
 	f     *os.File
-	file  fs.FileInfo // of f, when it was opened: which file it is; guarded by mu
+	file  fs.FileInfo // of f when it was opened, to recognise the file; guarded by mu
 	end   int64       // the size after our own last append, -1 for none; guarded by mu
 	at    time.Time   // the file's time of change then; guarded by mu
 	last  []byte      // the last line then, without newline; guarded by mu
 	write func(f *os.File, b []byte) (int, error)
 }
 
-// OpenLog opens the log at path, and creates it with the given mode if it is missing. A symbolic link is refused, and so is
-// anything but a regular file.
+// OpenLog opens the log at path, and creates it with the given mode if it is missing. Anything but a regular file is
+// an error, symbolic links included.
 func OpenLog(path string, mode fs.FileMode) (*Log, error) {
 	l := &Log{path: path, mode: mode, write: (*os.File).Write}
 	if err := l.open(); err != nil {
@@ -56,9 +58,9 @@ func OpenLog(path string, mode fs.FileMode) (*Log, error) {
 	return l, nil
 }
 
-// open opens the file that has the name now, in place of the one that had it.
+// open opens the file that has the name now, in place of an earlier one.
 func (l *Log) open() error {
-	// O_NONBLOCK: a FIFO of that name must not hang us before it is refused
+	// O_NONBLOCK: a FIFO of that name must not block before it is rejected
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, l.mode)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
@@ -68,8 +70,8 @@ func (l *Log) open() error {
 		err = fmt.Errorf("%s is not a regular file", l.path)
 	}
 	if err == nil && info.Size() == 0 {
-		// Whoever finds the log empty makes its name durable: the process that created it may not have come so far, and
-		// a line must not be promised in a file whose name a power cut can take.
+		// A process that finds the log empty makes its name durable: its creator may not have done so yet, and a line
+		// is not durable while a power cut can remove the file's name.
 		err = SyncDir(filepath.Dir(l.path))
 	}
 	if err != nil {
@@ -83,15 +85,17 @@ func (l *Log) open() error {
 	return nil
 }
 
-// Append appends one line, given without its newline, and with sync set returns only when it is durable. On an error the
-// line is not in the log, unless the message says that syncing it failed. A line that holds a newline is refused.
+// Append appends one line, given without its newline, and with sync set returns only when it is durable. On an error
+// the line is not in the log, unless the message says that syncing it failed. A line with a newline in it is an
+// error.
 func (l *Log) Append(line []byte, sync bool) error {
 	return l.AppendNext(sync, func(*End) ([]byte, error) { return line, nil })
 }
 
-// AppendNext appends the line that next makes of the end of the log, all under the lock, so that lines can be numbered or
-// chained. An error of next is returned as it is, and nothing is written. With sync set it returns only when the line is
-// durable: that is waited for without the lock, so that several processes wait for the disk at the same time.
+// AppendNext calls next with the end of the log and appends the line that it returns, all under the lock, so that
+// lines can be numbered or chained. If next fails, AppendNext returns its error and writes nothing. With sync set it
+// returns only when the line is durable; it waits for that without the lock, so that several processes can wait for
+// the disk at the same time.
 func (l *Log) AppendNext(sync bool, next func(e *End) ([]byte, error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +125,7 @@ func (l *Log) Locked(f func(e *End) error) error {
 	return l.locked(f)
 }
 
-// End is the end of a log, for a process that holds its lock.
+// End is the end of a log, for a process that has its lock.
 type End struct {
 	Torn bool  // the file ends without a newline: a process died in the middle of a write
 	Ours bool  // nobody else has appended since the last append by this Log
@@ -133,7 +137,7 @@ type End struct {
 // ReadAt reads bytes of the log (io.ReaderAt).
 func (e *End) ReadAt(p []byte, off int64) (int, error) { return e.log.f.ReadAt(p, off) }
 
-// Cut shortens the log to so many bytes.
+// Cut truncates the log to that many bytes.
 func (e *End) Cut(size int64) error {
 	l := e.log
 	l.end, l.last = -1, nil
@@ -144,7 +148,7 @@ func (e *End) Cut(size int64) error {
 	return nil
 }
 
-// Last is the last complete line, without its newline; nil if there is none. It must not be kept or changed.
+// Last returns the last complete line without its newline, or nil. The caller must not keep or change it.
 func (e *End) Last() ([]byte, error) {
 	l := e.log
 	if l.last == nil {
@@ -156,7 +160,7 @@ func (e *End) Last() ([]byte, error) {
 	return l.last, nil
 }
 
-// locked calls f under the lock of the file; the caller holds mu.
+// locked calls f under the lock of the file; the caller has mu.
 func (l *Log) locked(f func(e *End) error) error {
 	info, err := l.lock()
 	if err != nil {
@@ -170,8 +174,8 @@ func (l *Log) locked(f func(e *End) error) error {
 	return f(e)
 }
 
-// lock takes the lock, on the file that has the name, and returns what that file is then: another process may have moved it away while we
-// waited.
+// lock locks the file that has the name, and returns its description: another process may have moved the file away
+// during the wait.
 func (l *Log) lock() (fs.FileInfo, error) {
 	for range 10 {
 		if err := Flock(l.f, unix.LOCK_EX); err != nil {
@@ -207,7 +211,7 @@ func (l *Log) look(info fs.FileInfo) (*End, error) {
 	return e, nil
 }
 
-// put writes the line, behind a newline if what is there is torn.
+// put writes the line, after a newline if the last line is torn.
 func (l *Log) put(line []byte, e *End) error {
 	out := make([]byte, 0, len(line)+2)
 	if e.Torn {

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// maxPrivateBytes bounds a file of keys.
+// maxPrivateBytes is the maximum size of a key file.
 const maxPrivateBytes = 64 << 10
 
-// ReadPrivate reads a small file of keys, of which others must not have the rights in forbidden (0o077: none at all). A link,
-// anything but a regular file, and a file of somebody else are refused. Messages never quote the content.
+// ReadPrivate reads a small file of keys. It is an error if others have one of the rights in forbidden (0o077: any),
+// if somebody else owns the file, or if it is a link or not a regular file. Errors never quote the content.
 func ReadPrivate(path string, forbidden fs.FileMode) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Trash is where Remove takes apart what it removes.
+// Trash is a directory in which Remove dismantles what it removes.
 const Trash = ".swept"
 
 const inBatches = 1000
 
-// OpenDir opens a directory, also one whose permissions its maker has taken away.
+// OpenDir opens a directory, even one whose owner has removed the permissions.
 func OpenDir(root *os.Root, at string) (*os.File, error) {
 	const flags = os.O_RDONLY | syscall.O_DIRECTORY | syscall.O_NOFOLLOW
 	d, err := root.OpenFile(at, flags, 0)
@@ -25,9 +25,10 @@ func OpenDir(root *os.Root, at string) (*os.File, error) {
 	return d, err
 }
 
-// Remove removes a file, or a directory with all that is in it, and tells whether it is gone; of the root itself, named ".", what is
-// in it. It is for what hostile programs leave: no link is followed, and directories are moved up beside each other first, so that
-// it takes as long as there are entries, however deep they lie.
+// Remove removes a file, or a directory with everything in it, and reports whether it is gone; for the root itself,
+// named ".", it removes the contents. It is made for what hostile programs leave: it follows no links, and first
+// moves nested directories up beside each other, so that the time depends on the number of entries and not on their
+// depth.
 func Remove(root *os.Root, name string) bool {
 	if root.Remove(name) == nil {
 		return true
@@ -58,7 +59,7 @@ func Remove(root *os.Root, name string) bool {
 	return os.IsNotExist(err)
 }
 
-// heap is where directories are taken apart.
+// heap is where directories are dismantled.
 type heap struct {
 	root  *os.Root
 	mark  string // what names begin with there
@@ -67,7 +68,7 @@ type heap struct {
 
 func (t *heap) name(i int) string { return Trash + "/" + t.mark + strconv.Itoa(i) }
 
-// take moves a directory onto the heap. Only who may write to a directory may move it.
+// take moves a directory onto the heap. Moving a directory needs the right to write to it.
 func (t *heap) take(name string) {
 	_ = t.root.Chmod(name, 0o700)
 	if t.root.Rename(name, t.name(t.taken)) == nil {
@@ -75,7 +76,7 @@ func (t *heap) take(name string) {
 	}
 }
 
-// empty removes what is in a directory, and moves the directories there onto the heap.
+// empty removes the files in a directory, and moves its directories onto the heap.
 func (t *heap) empty(dir string) {
 	d, err := OpenDir(t.root, dir)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// Reserve takes room on the disk for n more bytes of the log, so that appends of that many do not fail for want of it. Processes that
-// append to one log share what is reserved.
+// Reserve reserves disk space for n more bytes of the log, so that appends of that size cannot fail because the disk
+// is full. All processes that append to the log share this space.
 func (l *Log) Reserve(n int64) error {
 	err := l.Locked(func(e *End) error {
 		err := reserve(l.f, e.Size, n)
@@ -25,7 +25,7 @@ func (l *Log) Reserve(n int64) error {
 	return nil
 }
 
-// tryWrite is for file systems that reserve nothing: it tells whether there is room at this moment.
+// tryWrite is for file systems that cannot reserve space: it reports whether there is room now.
 func tryWrite(dir string, n int64) error {
 	f, err := os.CreateTemp(dir, ".room-")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Share takes part in what the file at path, made if it is missing, stands for, until the process ends, however it ends, or
-// the file is closed. It waits for whoever is Alone.
+// Share takes a shared lock on the file at path, creating it if it is missing, until the file is closed or the
+// process ends. It waits for a holder of Alone.
 func Share(path string) (*os.File, error) {
 	f, err := openLock(path)
 	if err != nil {
@@ -23,8 +23,8 @@ func Share(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Alone tells whether nobody shares the file, and keeps everybody from it until the file is closed. If somebody does, the file
-// is nil.
+// Alone tries to take an exclusive lock on the file at path, until the file is closed. If another process has a lock,
+// the returned file is nil.
 func Alone(path string) (*os.File, error) {
 	f, err := openLock(path)
 	if err != nil {
@@ -49,7 +49,7 @@ func openLock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Flock is flock(2), taken up again when a signal interrupts it.
+// Flock is flock(2), restarted when a signal interrupts it.
 func Flock(f *os.File, how int) error {
 	for {
 		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {

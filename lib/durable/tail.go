@@ -8,15 +8,15 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// Reading backwards starts with firstChunk bytes and doubles. Records are at most 8 MiB: a log whose last maxTail bytes
-// hold no whole line is none of ours, and not worth the memory.
+// Reading backwards starts with firstChunk bytes and doubles. Records are at most 8 MiB: if the last maxTail bytes
+// contain no complete line, the log is not ours and not worth the memory.
 const (
 	firstChunk = 16 << 10
 	maxTail    = 64 << 20
 )
 
 // lastLine returns the last complete line of the first size bytes of r, without its newline, or nil if there is none.
-// Bytes behind the last newline are no line yet.
+// Bytes after the last newline are not a line yet.
 func lastLine(r io.ReaderAt, size int64) ([]byte, error) {
 	for want := int64(firstChunk); ; want *= 2 {
 		n := min(want, size)

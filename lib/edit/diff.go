@@ -22,7 +22,7 @@ func Diff(oldName, newName, old, new string) string {
 	return "--- " + oldName + "\n+++ " + newName + "\n" + string(b)
 }
 
-// Bounded returns the first lines of a text, at most so many bytes of them, and says how many were left out.
+// Bounded returns the first lines of a text, at most that many bytes, and says how many lines were left out.
 func Bounded(text string, most int) string {
 	if len(text) <= most {
 		return text

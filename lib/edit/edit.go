@@ -1,7 +1,7 @@
 // Package edit replaces exact texts in a text, all or nothing, and shows what changed as a unified diff.
 //
-// It reads and writes no files: the tool that edits and the gate that shows an edit for approval apply it to what they have
-// read themselves, so that both mean the same.
+// It reads and writes no files: the tool that edits and the gate that shows an edit for approval both apply it to
+// what they have read, so that they agree.
 package edit
 
 import (
@@ -13,25 +13,26 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// Bounds of one call.
+// Limits of one call.
 const (
 	maxEdits    = 100
-	maxReported = 8 // line numbers of matches that are named in an error
-	// maxGrowth is how many bytes the edits of one call may add at most: each could double what the one before has left.
+	maxReported = 8 // line numbers of matches listed in an error
+	// maxGrowth is how many bytes the edits of one call may add: each could double the result of the one before.
 	maxGrowth = 16 << 20
 )
 
-// Edit is one edit, as a call has it.
+// Edit is one edit of a call.
 type Edit = card.Edit
 
-// spelled is an edit as it is looked for.
+// spelled is an edit in the form in which it is searched for.
 type spelled struct{ old, new string }
 
-// Apply makes the edits one after the other, each in what the one before has left, and returns the text and the number of
-// places that changed. With an error nothing is changed: the text is returned as it was given.
+// Apply makes the edits one after the other, each in the result of the one before, and returns the text and the
+// number of places that changed. On an error it returns the original text.
 //
-// Line endings are those of the text: where an edit has \n and the text \r\n, or the other way round, the edit is taken in the
-// text's own. An Old that ends in a newline is also found at the end of a text that lacks the last one, which stays missing.
+// Line endings are those of the text: if an edit has \n and the text \r\n, or the other way round, the edit is
+// converted. An Old that ends with a newline also matches at the end of a text without a final newline, which stays
+// missing.
 func Apply(text string, edits []Edit) (string, int, error) {
 	if len(edits) == 0 {
 		return text, 0, errors.New("there are no edits")
@@ -56,7 +57,7 @@ func Apply(text string, edits []Edit) (string, int, error) {
 	return now, places, nil
 }
 
-// apply makes one edit. What would become longer than most bytes is not made at all.
+// apply makes one edit, unless the result would be longer than most bytes.
 func apply(e Edit, text string, most int) (string, int, error) {
 	switch {
 	case e.Old == "":
@@ -86,7 +87,7 @@ func apply(e Edit, text string, most int) (string, int, error) {
 	return "", 0, notFound(text, e.Old)
 }
 
-// variants are the spellings of an edit in which it is looked for, by line endings, the likeliest first.
+// variants are the forms of an edit to search for, by line endings, the likeliest first.
 func variants(e Edit, text string) []spelled {
 	returns := strings.Contains(e.Old, "\r\n")
 	exact := spelled{e.Old, *e.New}
@@ -106,7 +107,7 @@ func variants(e Edit, text string) []spelled {
 func toUnix(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 func toDOS(s string) string  { return strings.ReplaceAll(toUnix(s), "\n", "\r\n") }
 
-// unended is the edit of a last line that has no newline, although Old has one.
+// unended is the edit of a last line without a newline, although Old has one.
 func unended(e Edit, text string) (string, bool) {
 	if strings.HasSuffix(text, "\n") {
 		return "", false
@@ -126,7 +127,7 @@ func unended(e Edit, text string) (string, bool) {
 	return "", false
 }
 
-// occurrences counts where a text begins; those that overlap count, too: which of them is meant cannot be told.
+// occurrences counts matches, overlapping ones too: it cannot be known which of them is meant.
 func occurrences(text, old string) int {
 	n := strings.Count(text, old)
 	if n == 1 {

@@ -7,7 +7,7 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// Bounds of what is said about a text that was not found, and of the work to find what it may have meant.
+// Limits of what is reported about a text that was not found, and of the work to find similar lines.
 const (
 	maxShownLines = 12
 	maxShownBytes = 160
@@ -15,7 +15,7 @@ const (
 	maxPairs      = 32 << 20 // pairs of words
 )
 
-// notFound says that a text does not occur, and shows the lines that come nearest to it.
+// notFound says that a text does not occur, and shows the most similar lines.
 func notFound(text, old string) error {
 	have, want := splitLines(text), splitLines(old)
 	if len(have) == 0 {
@@ -54,7 +54,7 @@ func plainAll(lines []string) []string {
 	return out
 }
 
-// sameButBlanks are the indexes at which the lines stand, if white space is not looked at.
+// sameButBlanks are the indexes at which the lines match, ignoring white space.
 func sameButBlanks(have, want []string) []int {
 	if strings.TrimSpace(strings.Join(want, "")) == "" || len(have)*len(want) > maxCompared {
 		return nil
@@ -83,7 +83,7 @@ func match(have, want []string) bool {
 	return strings.HasSuffix(have[0], want[0]) && strings.HasPrefix(have[last], want[last])
 }
 
-// nearest is the index of the lines that have most in common with those that were wanted.
+// nearest is the index of the lines that have most in common with the wanted ones.
 func nearest(have, want []string) (int, bool) {
 	h, w := words(have), words(want)
 	best, at, work := 0, 0, 0
@@ -104,7 +104,7 @@ func nearest(have, want []string) (int, bool) {
 	for _, line := range w {
 		all += weight(line)
 	}
-	return at, 3*best >= all && best > 0 // less than a third in common is nothing like it
+	return at, 3*best >= all && best > 0 // less than a third in common is not similar
 }
 
 // words are the words of each line: runs of letters, digits and underscores.
@@ -143,7 +143,7 @@ func common(a, b []string) int {
 	return n
 }
 
-// show shows lines with their numbers, one before and one after those that are meant.
+// show shows lines with their numbers, with one line of context before and after.
 func show(lines []string, from, count int) string {
 	first, last := max(from-1, 0), min(from+count+1, len(lines))
 	var b strings.Builder
@@ -157,7 +157,7 @@ func show(lines []string, from, count int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Numbered is a line with its number before it.
+// Numbered returns a line with its number before it.
 func Numbered(n int, line string) string { return fmt.Sprintf("%6d\t%s\n", n, line) }
 
 func clip(s string) string {

@@ -1,12 +1,12 @@
 package envelope
 
-// ExitCode is an exit code and what it tells.
+// ExitCode is an exit code and its meaning.
 type ExitCode struct {
 	Code  int
 	Means string
 }
 
-// ExitCodes are the exit codes of all clawsh programs, for the manual. It is the only list of what they mean.
+// ExitCodes lists the exit codes of all clawsh programs with their meanings, for the manual. There is no other list.
 func ExitCodes() []ExitCode {
 	return []ExitCode{
 		{ExitOK, "done"},

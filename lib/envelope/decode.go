@@ -9,14 +9,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Reply is an envelope that another program answered with.
+// Reply is an envelope that another program printed.
 type Reply struct {
 	Data    jsontext.Value
 	Details jsontext.Value // of a failure
 	Failed  *Error         // nil after a success
 }
 
-// Decode reads an envelope strictly: of this version, and a failure exactly where its exit code says so. Fields may be added to it.
+// Decode reads an envelope strictly: it must have this version, and an error exactly if its exit code is not 0.
+// Unknown fields are allowed.
 func Decode(answer []byte) (Reply, error) {
 	var env struct {
 		SchemaVersion string         `json:"schema_version"`

@@ -1,16 +1,16 @@
-// Package envelope is the one JSON answer that every command of every clawsh program gives with --output-format json:
-// for success, for failure and for wrong usage alike, so that a script needs a single error handler.
+// Package envelope is the JSON answer that every command of every clawsh program prints with --output-format json:
+// for success, failure and wrong usage alike, so that a script needs only one error handler.
 //
-// A success carries data, a failure carries error:
+// A success has data, a failure has error:
 //
 //	{"schema_version":"2.0","timestamp":"…","command":"memory search","exit_code":0,"output_format":"json","data":{…}}
 //	{"schema_version":"2.0","timestamp":"…","command":"memory show","exit_code":1,"output_format":"json",
 //	 "error":{"code":"not_found","message":"…","hint":"…"}}
 //
-// A command may fail and still have something to say (a broken receipt chain, a list of configuration errors): then both
-// exit_code and error are set and the details are in error.details. A turn that failed, or was answered although a call was denied, has its
-// answer in data as well, where that of a turn without failure is. The format is frozen: docs/SCHEMAS.md and
-// docs/schemas/envelope.json say it in full. The package also holds the exit codes.
+// A command may fail and still have a result (a broken receipt chain, a list of configuration errors): then the
+// result is in error.details. A turn that failed, or in which a call was denied, has its answer in data, like any
+// other turn. The format is frozen; docs/SCHEMAS.md and docs/schemas/envelope.json specify it. The package also
+// defines the exit codes.
 package envelope
 
 import (
@@ -32,7 +32,7 @@ type Failure struct {
 	Details any    `json:"details,omitzero"`
 }
 
-// Envelope is one answer of one command.
+// Envelope is the answer of one command.
 type Envelope struct {
 	SchemaVersion string   `json:"schema_version"`
 	Timestamp     string   `json:"timestamp"`
@@ -43,11 +43,11 @@ type Envelope struct {
 	Error         *Failure `json:"error,omitzero"`
 }
 
-// Answer is implemented by results that are data beside a failure, too.
+// Answer is implemented by results that are data even beside a failure.
 type Answer interface{ IsAnswer() bool }
 
 // New makes the envelope of a command, such as "memory search", at the given time. data is the command's result; err,
-// if any, its failure, which then decides the exit code and keeps data as its details.
+// if any, is its failure, which decides the exit code and gets data as its details.
 func New(command string, now time.Time, data any, err error) Envelope {
 	env := Envelope{SchemaVersion: SchemaVersion, Timestamp: now.UTC().Format("2006-01-02T15:04:05.000Z"), Command: command,
 		OutputFormat: "json"}
@@ -67,8 +67,8 @@ func New(command string, now time.Time, data any, err error) Envelope {
 	return env
 }
 
-// Append appends the envelope to dst as one line of JSON without a newline. Invalid UTF-8 in messages, which may quote
-// somebody's input, is replaced rather than refused: a failure must always be reportable.
+// Append appends the envelope to dst as one line of JSON without a newline. Invalid UTF-8 in messages, which may
+// quote input, is replaced: a failure must always be reportable.
 func (e Envelope) Append(dst []byte) ([]byte, error) {
 	b, err := json.Marshal(e, json.Deterministic(true), allowInvalidUTF8)
 	if err != nil {

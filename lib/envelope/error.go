@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// Exit codes of every clawsh program (DESIGN §8). Scripts may rely on them.
+// Exit codes of every clawsh program. Scripts may rely on them.
 const (
 	// ExitOK means done.
 	ExitOK = 0
@@ -30,25 +30,25 @@ const (
 	ExitHungUp = 129
 	// ExitInterrupted means interrupted by SIGINT.
 	ExitInterrupted = 130
-	// ExitPipe means that the reader of the output has gone before the end, as SIGPIPE does.
+	// ExitPipe means that the reader of the output went away before the end, as with SIGPIPE.
 	ExitPipe = 141
 	// ExitTerminated means ended by SIGTERM.
 	ExitTerminated = 143
 )
 
 // Error is a failure as people and programs see it: a code to branch on, a message that says what was being done, to
-// what, and the cause, and an optional hint that says what to do. Exit is the exit code that the failure ends a
-// program with. Err, if set, is the cause for errors.Is and errors.As; it is not printed again.
+// what, and why it failed, and an optional hint that says what to do. Exit is the program's exit code. Err, if set,
+// is the cause for errors.Is and errors.As; it is not printed again.
 type Error struct {
 	Code    string
 	Message string
 	Hint    string
 	Exit    int
-	Note    bool // all was done that was asked for, but for what the message tells: people read it as a note
+	Note    bool // everything was done except what the message says: it is shown as a note
 	Err     error
 }
 
-// Errorf makes an Error whose message is formatted as by fmt.Errorf; %w wraps a cause.
+// Errorf returns an Error whose message is formatted as by fmt.Errorf; %w wraps a cause.
 func Errorf(exit int, code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: err.Error(), Exit: exit, Err: errors.Unwrap(err)}
@@ -74,7 +74,8 @@ func (e *Error) ExitCode() int {
 	return e.Exit
 }
 
-// Cancelled is how everything ends that SIGINT, SIGTERM or SIGHUP ends, also where another program was ended by it that the work needed.
+// Cancelled is the error of everything that SIGINT, SIGTERM or SIGHUP ends, also when it ended another program that
+// the work needed.
 func Cancelled(sig syscall.Signal) *Error {
 	switch sig {
 	case syscall.SIGTERM:
@@ -100,8 +101,8 @@ func From(err error) *Error {
 	return &full
 }
 
-// ProviderExit is the exit code for a failure of a provider, by its code: whose fault it is. Only what may be gone later, or at
-// another provider, makes it unavailable.
+// ProviderExit returns the exit code for a provider's failure, by its error code. Only a failure that may not happen
+// later, or at another provider, makes the provider unavailable.
 func ProviderExit(code string) int {
 	switch code {
 	case "provider.config":

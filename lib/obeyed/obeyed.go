@@ -1,7 +1,6 @@
-// Package obeyed knows the files that other programs of the user obey: what runs, or changes what runs, when its user
-// merely enters the directory, opens it in an editor, or asks a program for its version or a status. Writing such
-// a file is
-// a way out of the sandbox, so gate, file tools and sandbox all read this one table.
+// Package obeyed has the table of files that the user's other programs obey: files that run, or change what runs,
+// when the user merely enters a directory, opens it in an editor, or asks a program for its version or a status.
+// Writing such a file is a way out of the sandbox, so the gate, the file tools and the sandbox all use this table.
 package obeyed
 
 import (
@@ -14,11 +13,11 @@ import (
 	"sync"
 )
 
-// Match tells which row a path falls under: one of its components, or several in a row, bear a name of the table.
+// Match returns the row that a path matches with one of its components, or with several in a row.
 func Match(name string) (Row, bool) { return find(name, false) }
 
-// Brings is Match for a place that something is moved or copied to: a directory brings what lies in it, so that the
-// beginning of a longer name counts too.
+// Brings is like Match for the destination of a move or copy: a directory brings its contents with it, so the
+// beginning of a longer name matches, too.
 func Brings(name string) (Row, bool) { return find(name, true) }
 
 func find(name string, partly bool) (Row, bool) {
@@ -57,7 +56,7 @@ func component(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// Ends tells whether a name may be the last component of one in the table. It is quicker than Match.
+// Ends reports whether a name may be the last component of a name in the table. It is faster than Match.
 func Ends(last string) bool {
 	last = strings.ToLower(last)
 	e := endings()
@@ -69,7 +68,7 @@ type ends struct {
 	patterns []string
 }
 
-// endings are the last components of the names in the table. They are taken apart when the first is needed.
+// endings are the last components of the names in the table. They are computed on first use.
 var endings = sync.OnceValue(func() ends {
 	e := ends{names: map[string]bool{}}
 	for _, r := range rows {
@@ -101,7 +100,7 @@ func Covered() []string {
 	return out
 }
 
-// Nested are the names of several components that hold no pattern.
+// Nested are the names of several components without patterns.
 func Nested() []string {
 	var out []string
 	for _, r := range rows {
@@ -114,12 +113,12 @@ func Nested() []string {
 	return out
 }
 
-// Repository tells whether git takes a directory itself for a repository, as a .git or a bare one is.
+// Repository reports whether git treats the directory itself as a repository, as it does a .git or a bare repository.
 func Repository(dir string) bool {
 	return Head(dir) && (there(dir, "commondir") || there(dir, "objects") && there(dir, "refs"))
 }
 
-// Head tells whether a directory has what every repository has.
+// Head reports whether a directory contains what every repository contains.
 func Head(dir string) bool { return there(dir, "HEAD") }
 
 func there(dir, name string) bool {

@@ -2,29 +2,26 @@ package obeyed
 
 // Row is a kind of file that a program obeys.
 type Row struct {
-	// Names are patterns of path.Match in lower case, for one component of a path or several in a row. What lies
-	// below a
-	// name is meant too.
+	// Names are patterns of path.Match in lower case, for one component of a path or several in a row. They also match
+	// everything below.
 	Names []string
-	// Exact tells that only a path's last component counts, as it is written.
+	// Exact means that only a path's last component counts, in exactly this case.
 	Exact bool
-	// Program obeys the file, and Why says what it makes of it.
+	// Program obeys the file; Why says what it does with it.
 	Program, Why string
-	// Cover tells that the sandbox keeps programs from making these names in the root of a workspace that is no
-	// repository. What it shows in their place is seen while a command runs, by ls, tar and the user's own programs
-	// too. So it is kept to what would make a repository; what else a command makes is told of afterwards.
+	// Cover means that the sandbox prevents programs from creating these names in the root of a workspace that is not
+	// a repository. While a command runs, ls, tar and the user's own programs see what covers them. So only names that
+	// would make a repository are covered; other files that a command creates are reported afterwards.
 	Cover bool
 }
 
-// Rows are all rows. What the user has to run on purpose (a Makefile, package.json, go.mod, a test) is the
-// project's code
-// and not here. Neither are linters' settings, which are code of the project as well, .env, which most read as
-// data, and
-// what names a version only (.nvmrc, .tool-versions).
+// Rows is the table. It leaves out the project's own code, which the user runs on purpose (a Makefile, package.json,
+// go.mod, a test, linters' settings), .env, which most programs read as data, and files that only name a version
+// (.nvmrc, .tool-versions).
 func Rows() []Row { return rows }
 
 var rows = []Row{
-	// Version control: prompts and editors run git status wherever their user stands.
+	// Version control: prompts and editors run git status in the user's current directory.
 	{Names: []string{".git"}, Program: "git",
 		Why: "hooks and settings of a repository name programs", Cover: true},
 	{Names: []string{"HEAD"}, Exact: true, Program: "git", Cover: true,
@@ -111,7 +108,7 @@ var rows = []Row{
 		"opencode.json*", ".amazonq", ".augment"}, Program: "coding agents",
 		Why: "settings, hooks and permissions of agents that work here"},
 
-	// Package managers and toolchains, which read these before they do anything, even tell their version.
+	// Package managers and toolchains, which read these before they do anything, even print their version.
 	{Names: []string{".npmrc"}, Program: "npm, pnpm",
 		Why: "settings name the shell, the node options and the registry of every command"},
 	{Names: []string{".yarnrc", ".yarnrc.yml", ".yarn/plugins", ".yarn/releases", ".pnp.*"}, Program: "yarn",

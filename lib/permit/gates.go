@@ -15,12 +15,13 @@ import (
 	"clawsh/lib/record"
 )
 
-// policyLabel begins a line with the hash of a policy that is accepted.
+// policyLabel begins a line with the hash of an accepted policy.
 const policyLabel = "policy "
 
-// Gates check permits by the home's own gate, and by those of other hosts that were accepted: each by its key, for the policies
-// that were accepted with it, and made out to this executor, so that a permit is good in one place only. What is accepted is looked up
-// for each permit: a gate whose file was removed is not accepted any more, also by what runs already.
+// Gates checks permits of the home's own gate and of accepted gates on other hosts. A permit of another host must be
+// signed with an accepted key, name a policy accepted with that key, and name this executor, so that it is good in
+// one place only. The accepted gates are looked up for each permit: once a gate's file is removed, running programs
+// reject its permits, too.
 type Gates struct {
 	own      *Verifier
 	dir      string
@@ -32,7 +33,8 @@ type gate struct {
 	policies []string
 }
 
-// LoadGates reads the home's public key, and checks the gates that were accepted, in a directory. executor is the name of this one.
+// LoadGates reads the home's public key, and checks the accepted gates in a directory. executor is the name of this
+// claw-exec.
 func LoadGates(own, dir, executor string) (*Gates, error) {
 	v, err := LoadVerifier(own)
 	if err != nil {
@@ -58,7 +60,7 @@ func LoadGates(own, dir, executor string) (*Gates, error) {
 	return g, nil
 }
 
-// gate is the accepted gate of that name.
+// gate returns the accepted gate of that name.
 func (g *Gates) gate(id string) (gate, error) {
 	path := filepath.Join(g.dir, id+".pub")
 	raw, err := durable.ReadPrivate(path, 0o022)
@@ -72,13 +74,13 @@ func (g *Gates) gate(id string) (gate, error) {
 	return gate{&Verifier{key, id}, policies}, nil
 }
 
-// Verify is that of the gate that the permit names.
+// Verify checks a permit by the key of the gate that it names; see Verifier.Verify.
 func (g *Gates) Verify(permit string, want Claims, now time.Time) (Claims, error) {
 	home := g.own.home
 	if raw, _, err := split(permit); err == nil {
 		var c Claims
 		if record.Decode(raw, &c) == nil {
-			home, want.Executor = c.HomeID, c.Executor // what they are worth, the signature tells
+			home, want.Executor = c.HomeID, c.Executor // the signature is checked later
 		}
 	}
 	v := g.own
@@ -105,10 +107,10 @@ func (g *Gates) Verify(permit string, want Claims, now time.Time) (Claims, error
 	return c, nil
 }
 
-// Own tells whether the home's own gate signed.
+// Own reports whether the home's own gate signed.
 func (g *Gates) Own(c Claims) bool { return c.HomeID == g.own.home }
 
-// Accepts tells whether the policy of a permit was accepted with the key of its gate.
+// Accepts reports whether a permit's policy was accepted with the key of its gate.
 func (g *Gates) Accepts(c Claims) bool {
 	if !IsID(c.HomeID) {
 		return false
@@ -117,7 +119,7 @@ func (g *Gates) Accepts(c Claims) bool {
 	return err == nil && slices.Contains(other.policies, c.PolicyHash)
 }
 
-// PublicText is what another host accepts of this gate: its public key, and the hash of its policy.
+// PublicText is what another host needs to accept this gate: its public key, and the hash of its policy.
 func (s *Signer) PublicText(policy string) string {
 	text := publicLine(pubLabel, s.public()) + "\n"
 	if policy != "" {
@@ -126,7 +128,8 @@ func (s *Signer) PublicText(policy string) string {
 	return text
 }
 
-// AcceptGate keeps the key and the policy of another host's gate in the directory, in place of what was accepted of it before.
+// AcceptGate stores the key and the policies of another host's gate in the directory, replacing those accepted
+// earlier.
 func AcceptGate(dir, text string) (id string, policies []string, err error) {
 	key, policies, err := parseGate(text)
 	if err != nil {

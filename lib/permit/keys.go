@@ -25,8 +25,9 @@ const (
 )
 
 // Create makes permit.key (0600) and permit.pub (0644) in the directory, and the directory itself (0700), if they are
-// missing; made tells whether a key was made. An existing key is never replaced. Two processes that do this at the same time
-// end up with the same key: the private key is linked into place whole, and the one that comes second takes the first's.
+// missing; made reports whether a key was made. An existing key is never replaced. Two processes that call this at
+// the same time end up with the same key: the complete private key is linked into place, and the second process takes
+// the first one's.
 func Create(dir string) (made bool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return false, fmt.Errorf("create the permit key: %w", err)
@@ -60,8 +61,8 @@ func createKey(path, label string) (made bool, err error) {
 	return place(path, label, seed, 0o600, os.Link)
 }
 
-// OpenSealer reads seal.key in the directory of claw-exec's own key (0700), and makes it first where there is none; made tells
-// whether it did. The public key is put among those that are accepted, in executors.
+// OpenSealer reads seal.key in the directory of claw-exec's own key (0700), and creates it if it is missing; made
+// reports whether it did. It adds the public key to the accepted ones in executors.
 func OpenSealer(dir, executors string) (s *Sealer, made bool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, false, fmt.Errorf("create the seal key: %w", err)
@@ -83,12 +84,13 @@ func OpenSealer(dir, executors string) (s *Sealer, made bool, err error) {
 	return s, made, putPublic(executors, s.id, sealPubLabel, pub)
 }
 
-// publicLine is a public key as it is written.
+// publicLine is the text of a public key.
 func publicLine(label string, key ed25519.PublicKey) string {
 	return label + base64.StdEncoding.EncodeToString(key)
 }
 
-// place writes a labelled key whole and synced, and gives it its name: by linking, unless the name is taken, or by renaming.
+// place writes and syncs a complete labelled key, and then gives it its name: by linking, which fails if the name is
+// taken, or by renaming.
 func place(path, label string, key []byte, mode fs.FileMode, name func(from, to string) error) (bool, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-")
 	if err != nil {
@@ -106,8 +108,8 @@ func place(path, label string, key []byte, mode fs.FileMode, name func(from, to 
 	return err == nil, err
 }
 
-// LoadSigner reads permit.key in the directory. A key that is a link, belongs to somebody else, or can be read by others is
-// refused.
+// LoadSigner reads permit.key in the directory. It is an error if the key is a link, belongs to somebody else, or can
+// be read by others.
 func LoadSigner(dir string) (*Signer, error) {
 	seed, err := readKey(filepath.Join(dir, "permit.key"), keyLabel, 0o077, ed25519.SeedSize)
 	if err != nil {
@@ -125,7 +127,7 @@ func LoadVerifier(path string) (*Verifier, error) {
 	return &Verifier{pub, homeID(pub)}, nil
 }
 
-// readKey reads a labelled key, of which others must not have the rights in forbidden. Its messages never quote it.
+// readKey reads a labelled key, on which others must not have the rights in forbidden. Errors never quote it.
 func readKey(path, label string, forbidden fs.FileMode, size int) ([]byte, error) {
 	b, err := durable.ReadPrivate(path, forbidden)
 	if err != nil {
@@ -148,7 +150,7 @@ func parseKey(line, label string, size int) ([]byte, error) {
 	return key, nil
 }
 
-// homeID names a home by its public key.
+// homeID derives the name of a home from its public key.
 func homeID(pub ed25519.PublicKey) string {
 	sum := sha256.Sum256(pub)
 	return hex.EncodeToString(sum[:8])

@@ -1,9 +1,11 @@
-// Package permit signs and checks what the gate has allowed, and what claw-exec has made of it (Seal).
+// Package permit signs and checks permits, by which the gate allows calls, and seals, by which claw-exec vouches for
+// results.
 //
-// A permit is "v1.CLAIMS.SIGNATURE", both parts in base64url without padding: claims as canonical JSON (RFC 8785), and an
-// Ed25519 signature (RFC 8032) over "clawsh permit v1\n" and these bytes. It binds one call: its id, conversation and tool,
-// the SHA-256 of its argument bytes as they are, risk, decision and policy, the line of the audit log; it is good for one use
-// within Lifetime, in the home whose key signed it. Only claw-gate reads the private key; claw-exec has the public one and can sign nothing.
+// A permit is "v1.CLAIMS.SIGNATURE", both parts in base64url without padding: claims as canonical JSON (RFC 8785),
+// and an Ed25519 signature (RFC 8032) over "clawsh permit v1\n" and these bytes. It binds one call: its id,
+// conversation and tool, the SHA-256 of its exact argument bytes, risk, decision, policy and the line of the audit
+// log. It is good for one use within Lifetime, in the home whose key signed it. Only claw-gate reads the private key;
+// claw-exec has the public key and cannot sign permits.
 package permit
 
 import (
@@ -23,13 +25,13 @@ import (
 // Lifetime is how long a permit is good.
 const Lifetime = 60 * time.Second
 
-// clockSlack is how far in the future a permit's expiry may lie beyond Lifetime: clocks step.
+// clockSlack is how far a permit's expiry may be beyond Lifetime in the future: clocks step.
 const clockSlack = 5 * time.Second
 
 // domain separates these signatures from all others made with Ed25519 keys.
 const domain = "clawsh permit v1\n"
 
-// Reasons for which a permit is refused; test with errors.Is.
+// Reasons for refusing a permit; test with errors.Is.
 var (
 	ErrMalformed = errors.New("the permit is malformed")
 	ErrSignature = errors.New("the signature is not the gate's")
@@ -38,7 +40,7 @@ var (
 	ErrUsed      = errors.New("the permit was used before")
 )
 
-// Claims are what a permit says. All are texts, so that their canonical form is beyond doubt.
+// Claims are the content of a permit. All are texts, so that their canonical form is unambiguous.
 type Claims struct {
 	V              string `json:"v"`
 	CallID         string `json:"call_id"`
@@ -50,21 +52,21 @@ type Claims struct {
 	PolicyHash     string `json:"policy_hash"`
 	AuditID        string `json:"audit_id"`
 	HomeID         string `json:"home_id"`
-	Executor       string `json:"executor"` // the claw-exec that it is made out to; empty: that of the same home
+	Executor       string `json:"executor"` // the claw-exec that may use it; empty: the one of the same home
 	ExpiresAt      string `json:"expires_at"`
 	Nonce          string `json:"nonce"`
-	// Obeyed are those of the verdict, as a JSON array; empty if there are none.
+	// Obeyed are the files of the verdict, as a JSON array; empty if there are none.
 	Obeyed string `json:"obeyed,omitzero"`
 }
 
-// Files is a list of files as a claim; nothing if there are none.
+// Files returns a list of files as a claim, or "" if there are none.
 func Files(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
 	raw, err := record.Encode(names)
 	if err != nil {
-		return "invalid" // which no list is equal to
+		return "invalid" // which equals no list
 	}
 	return string(raw)
 }
@@ -95,8 +97,8 @@ func (s *Signer) public() ed25519.PublicKey {
 	return key.Public().(ed25519.PublicKey)
 }
 
-// Sign returns the permit for the claims. It fills in version and home, and a nonce if there is none; ExpiresAt must be
-// in record.TimeFormat.
+// Sign returns a permit with the claims. It sets version and home, and a nonce if there is none; ExpiresAt must be in
+// record.TimeFormat.
 func (s *Signer) Sign(c Claims) (string, error) {
 	key, home := s.secret()
 	c.V, c.HomeID = "1", home
@@ -133,8 +135,8 @@ type Verifier struct {
 	home string
 }
 
-// Verify checks that the permit was signed by this home's gate, says what want says, and has not expired at now. Of want
-// the claims ExpiresAt, Nonce, V and HomeID are not compared: they are the permit's own, and returned, with ErrExpired too.
+// Verify checks that this home's gate signed the permit, that its claims equal want, and that it has not expired at
+// now. It does not compare ExpiresAt, Nonce, V and HomeID; it returns the permit's own, even with ErrExpired.
 func (v *Verifier) Verify(permit string, want Claims, now time.Time) (Claims, error) {
 	var c Claims
 	raw, sig, err := split(permit)
@@ -163,7 +165,7 @@ func (v *Verifier) Verify(permit string, want Claims, now time.Time) (Claims, er
 	return c, nil
 }
 
-// split takes a permit apart, refusing every spelling but the one that Sign writes.
+// split splits a permit into its parts and rejects every form but the one that Sign writes.
 func split(permit string) (raw, sig []byte, err error) {
 	parts := strings.Split(permit, ".")
 	if len(parts) != 3 || parts[0] != "v1" || len(permit) > 8192 || strings.ContainsAny(permit, "\r\n") {

@@ -15,16 +15,15 @@ import (
 	"clawsh/lib/record"
 )
 
-// maxRegisterBytes is the size that no register reaches: its lines are used again, so that it holds the permits of two
-// minutes.
+// maxRegisterBytes is more than any register needs: its lines are reused, so it contains the permits of two minutes.
 const maxRegisterBytes = 4 << 20
 
-// Register remembers used permits until they expire, in a file shared by all processes of a home: lines of nonce and expiry,
-// all of one length. A new permit takes the place of one that expired more than Lifetime ago (clocks step back), else it goes
-// to the end. So nothing is ever moved or cut: a process killed at any byte leaves all other lines as they were.
+// Register remembers used permits until they expire, in a file shared by all processes of a home: lines of nonce and
+// expiry, all of one length. A new permit replaces one that expired more than Lifetime ago (clocks step back), or is
+// appended. So nothing is ever moved or truncated: a process killed at any byte leaves all other lines intact.
 //
-// It is not synced. That would matter only if the machine went down and came back, and the same permit was offered again,
-// within Lifetime; whoever can do that can do worse.
+// It is not synced. That would matter only if the machine crashed and rebooted, and the same permit was presented
+// again, all within Lifetime; anyone who can do that can do worse.
 type Register struct{ path string }
 
 // OpenRegister returns the register in the file at path, which need not exist.
@@ -49,10 +48,10 @@ func (r *Register) open() (*os.File, error) {
 	return f, nil
 }
 
-// Use marks the permit with this nonce as used; ErrUsed if it was before. A register that cannot be read or written, or
-// holds anything but such lines, is an error that names file and line: then no permit is good. The one exception is the
-// beginning of a line, which a process leaves that died while it wrote. Its permit was not acted upon, since that happens
-// only after Use; it counts as used if its nonce is whole, and is in nobody's way if not.
+// Use marks the permit with this nonce as used; ErrUsed if it was before. If the register cannot be read or written,
+// or contains anything but such lines, the error names file and line, and no permit is good. The only exception is an
+// incomplete line, left by a process that died while it wrote. Its permit was not acted upon, since that happens only
+// after Use; it counts as used if its nonce is complete, and is otherwise ignored.
 func (r *Register) Use(nonce string, expires, now time.Time) error {
 	if len(nonce) != nonceBytes || !matches(nonce, linePattern) {
 		return fmt.Errorf("%w: its nonce", ErrMalformed)
@@ -83,7 +82,7 @@ func (r *Register) Use(nonce string, expires, now time.Time) error {
 	return nil
 }
 
-// read returns the whole register. It does not change meanwhile: the caller holds the lock.
+// read returns the whole register. It does not change meanwhile: the caller has the lock.
 func (r *Register) read(f *os.File) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -104,7 +103,7 @@ const nonceBytes = 32
 // linePattern is a line: x is a hexadecimal digit, 0 a decimal one, all else is itself.
 var linePattern = strings.Repeat("x", nonceBytes) + " 0000-00-00T00:00:00.000Z"
 
-// matches tells whether a text is a pattern, or the beginning of one.
+// matches reports whether a text matches a pattern, or the beginning of one.
 func matches[T string | []byte](text T, pattern string) bool {
 	if len(text) > len(pattern) {
 		return false

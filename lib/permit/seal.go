@@ -15,7 +15,7 @@ import (
 // sealDomain separates seals from permits and all other signatures.
 const sealDomain = "clawsh seal v1\n"
 
-// SealField is the field of a tool_result that bears its seal.
+// SealField is the field of a tool_result with its seal.
 const SealField = "seal"
 
 // Reasons for which a result counts as unattested; test with errors.Is.
@@ -26,13 +26,13 @@ var (
 	ErrBadSeal  = errors.New("its seal is damaged")
 )
 
-// Seal is what claw-exec says about a result: that it made this record, as it is. Its text in the record is
-// "v1.CLAIMS.SIGNATURE", as that of a permit is.
+// Seal is claw-exec's statement that it made a result exactly as it is. Its text in the record is
+// "v1.CLAIMS.SIGNATURE", like that of a permit.
 type Seal struct {
 	V string `json:"v"`
-	// ID names this result, and no other: it is what a receipt is called that has no decision to be called by.
+	// ID is unique to this result. A receipt without a decision is named after it.
 	ID string `json:"id"`
-	// AuditID is that of the decision whose permit this result used up, or came too late with; empty for all others.
+	// AuditID is that of the decision whose permit this result used up, or arrived too late with; otherwise empty.
 	AuditID string `json:"audit_id"`
 	CallID  string `json:"call_id"`
 	Status  string `json:"status"`
@@ -52,10 +52,11 @@ type Sealer struct {
 // ID names the key: the first 16 hex digits of the public key's SHA-256.
 func (s *Sealer) ID() string { return s.id }
 
-// Public is the public key as a line of text, for claw-receipt accept on another host.
+// Public returns the public key as a line of text, for claw-receipt accept on another host.
 func (s *Sealer) Public() string { return publicLine(sealPubLabel, s.key.Public().(ed25519.PublicKey)) }
 
-// Seal seals a tool_result: it returns its bytes with the seal added. auditID is that of the decision that the result is about.
+// Seal returns the bytes of a tool_result with a seal added. auditID is that of the decision that the result is
+// about.
 func (s *Sealer) Seal(raw []byte, auditID string) ([]byte, error) {
 	line, err := record.Parse(raw)
 	if err != nil {
@@ -73,14 +74,14 @@ func (s *Sealer) Seal(raw []byte, auditID string) ([]byte, error) {
 	return line.With(record.Field{Name: SealField, Value: text})
 }
 
-// Executors are the public keys of claw-exec that are accepted: those in a directory, a file ID.pub each. They are read for each seal: one
-// that was removed is not accepted any more, also by what runs already.
+// Executors are the accepted public keys of claw-exec: the files ID.pub in a directory. They are read for each seal:
+// once a file is removed, running programs reject its seals, too.
 type Executors struct{ dir string }
 
 // NewExecutors returns the keys in the directory.
 func NewExecutors(dir string) *Executors { return &Executors{dir} }
 
-// Open checks the seal of a result. Whatever is not as an accepted key sealed it is an error: one of the four above.
+// Open checks the seal of a result. The error is one of the four above.
 func (x *Executors) Open(line record.Line) (Seal, error) {
 	if _, ok := line.Field(SealField); !ok {
 		return Seal{}, ErrUnsealed
@@ -107,7 +108,7 @@ func (x *Executors) Open(line record.Line) (Seal, error) {
 	return s, nil
 }
 
-// key is the accepted key of that name.
+// key returns the accepted key of that name.
 func (x *Executors) key(id string) (ed25519.PublicKey, error) {
 	if !IsID(id) {
 		return nil, ErrBadSeal
@@ -125,7 +126,7 @@ func (x *Executors) key(id string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// Accept adds a public key, as Sealer.Public writes it, to those in the directory, and returns its name.
+// Accept adds a public key, as returned by Sealer.Public, to the directory, and returns its name.
 func (x *Executors) Accept(text string) (id string, err error) {
 	first, _, _ := strings.Cut(text, "\n")
 	key, err := parseKey(first, sealPubLabel, ed25519.PublicKeySize)
@@ -144,5 +145,5 @@ func putPublic(dir, id, label string, key ed25519.PublicKey) error {
 	return durable.Replace(filepath.Join(dir, id+".pub"), []byte(publicLine(label, key)+"\n"), 0o644)
 }
 
-// IsID tells whether a text is the name of a key, so that it can be part of a path.
+// IsID reports whether a text is the name of a key and therefore safe in a path.
 func IsID(s string) bool { return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == "" }

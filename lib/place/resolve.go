@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	// MaxBytes is what a path may have; no kernel here takes more (PATH_MAX).
+	// MaxBytes is the maximum length of a path; no supported kernel accepts more (PATH_MAX).
 	MaxBytes = 4096
-	// maxNames is how many directories may be in each other: each is looked at, from the top.
+	// maxNames is how deep directories may be nested: each is examined, from the top.
 	maxNames = 256
 )
 
-// Links tells where a path leads once all symbolic links are followed.
+// Links follows symbolic links.
 type Links interface {
 	EvalSymlinks(path string) (string, error)
 }
 
-// OS follows the links of this machine.
+// OS follows the links in this machine's file system.
 type OS struct{}
 
 // EvalSymlinks implements Links.
 func (OS) EvalSymlinks(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
-// Lstat tells what a path is, without following it.
+// Lstat is os.Lstat.
 func (OS) Lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
 
-// Real follows links as far as the path exists; the rest of it, and a path that cannot be followed, stay as they are named. What is
-// decided by it has to be checked again where the path is opened.
+// Real follows links as far as the path exists; the rest of it, and a path that cannot be followed, stay as written.
+// A decision based on it must be checked again when the path is opened.
 func Real(path string) string {
 	rest := ""
 	for p := filepath.Clean(path); ; p = filepath.Dir(p) {
@@ -45,8 +45,8 @@ func Real(path string) string {
 	}
 }
 
-// Resolve follows an absolute path as the kernel does: x/.. is the directory above the one that x leads to. What cannot be followed
-// with certainty is an error, and so is a link that leads nowhere.
+// Resolve follows an absolute path as the kernel does: x/.. is the parent of the directory that x leads to. It is an
+// error if a path cannot be followed with certainty, or if a link leads nowhere.
 func Resolve(links Links, abs string) (string, error) {
 	if !filepath.IsAbs(abs) {
 		return "", syscall.EINVAL
@@ -69,8 +69,8 @@ func Resolve(links Links, abs string) (string, error) {
 	return deepest(links, filepath.Join(at, filepath.Join(names...)))
 }
 
-// deepest follows the symbolic links of the longest part of a path that exists. What does not exist yet cannot lead anywhere; a link
-// that leads nowhere can, once its target is made, so it is refused.
+// deepest follows the symbolic links of the longest existing part of a path. What does not exist cannot lead
+// anywhere; a dangling link can, once its target is created, so it is an error.
 func deepest(links Links, abs string) (string, error) {
 	rest := ""
 	for dir := abs; ; dir = filepath.Dir(dir) {
@@ -87,12 +87,12 @@ func deepest(links Links, abs string) (string, error) {
 	}
 }
 
-// Absent tells whether an error says that there can be no file of this name now.
+// Absent reports whether an error means that no file of this name can exist now.
 func Absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
 }
 
-// dangling tells whether a path that does not resolve is there all the same: a link that leads nowhere.
+// dangling reports whether a path that does not resolve exists anyway: a link that leads nowhere.
 func dangling(links Links, path string) bool {
 	files, ok := links.(interface {
 		Lstat(path string) (fs.FileInfo, error)

@@ -1,5 +1,5 @@
-// Package place tells where paths lie: which directory contains which path, and where links lead. It is the one check of containment;
-// every other package asks it.
+// Package place says which directory contains which path, and where links lead. It has the only check of containment,
+// which every other package uses.
 package place
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Within tells whether path is dir or lies below it, by whole names: /a does not contain /ab. Both are cleaned, and links are not
-// followed. A relative or empty path lies nowhere and contains nothing.
+// Within reports whether path is dir or is below it, by whole names: /a does not contain /ab. Both are cleaned, and
+// links are not followed. A relative or empty path is below nothing and contains nothing.
 func Within(dir, path string) bool {
 	if !filepath.IsAbs(dir) || !filepath.IsAbs(path) {
 		return false
@@ -17,13 +17,13 @@ func Within(dir, path string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir) && path[len(dir)] == '/'
 }
 
-// WithinFold is Within for places that must not be reached: some file systems take SSH for ssh. It may say so of a path that lies
-// elsewhere, never the reverse.
+// WithinFold is like Within for forbidden places, where some file systems treat SSH as ssh: it may return true for a
+// path elsewhere, but never false for a path within dir.
 func WithinFold(dir, path string) bool {
 	return Within(dir, path) || Within(strings.ToLower(dir), strings.ToLower(path))
 }
 
-// Below is the name of path in dir, "." for dir itself; ok is false if it does not lie there.
+// Below returns path relative to dir, "." for dir itself; ok is false if path is not within dir.
 func Below(dir, path string) (name string, ok bool) {
 	if !Within(dir, path) {
 		return "", false

@@ -21,16 +21,17 @@ func Encode(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true))
 }
 
-// Decode decodes one JSON value strictly: names must match exactly, unknown and duplicate ones are refused, and so is
-// data behind the value.
+// Decode decodes one JSON value strictly: names must match exactly; unknown names, duplicate names and data after the
+// value are errors.
 func Decode(raw []byte, v any) error {
 	return explain(json.Unmarshal(raw, v, json.RejectUnknownMembers(true)))
 }
 
-// DecodeOpen is Decode for records and for other people's JSON, where fields may be added: unknown names are allowed.
+// DecodeOpen is like Decode but allows unknown names: for records and for JSON of other programs, which may add
+// fields.
 func DecodeOpen(raw []byte, v any) error { return explain(json.Unmarshal(raw, v)) }
 
-// explain keeps the codec's message to where and what, without its prefix and without Go type names.
+// explain reduces the codec's message to where and what, without its prefix and without Go type names.
 func explain(err error) error {
 	var sem *json.SemanticError
 	if errors.As(err, &sem) {
@@ -70,9 +71,9 @@ func jsonType(kind string) string {
 	return "a " + kind
 }
 
-// Canonical returns the canonical form of a JSON value as RFC 8785 defines it. A number that this form would change is
-// refused with ErrNumber, so that two different values never share a hash: integers beyond ±(2^53-1), 1e400, and
-// fractions with more digits than a double holds.
+// Canonical returns the canonical form of a JSON value as RFC 8785 defines it. A number that this form would change
+// is ErrNumber, so that two different values never share a hash: integers beyond ±(2^53-1), 1e400, and fractions with
+// more digits than a double holds.
 func Canonical(raw []byte) ([]byte, error) {
 	if err := CheckNumbers(raw); err != nil {
 		return nil, err
@@ -99,7 +100,8 @@ func HashBytes(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CheckNumbers refuses a JSON value that holds a number which a double cannot hold exactly (I-JSON, RFC 7493 §2.2).
+// CheckNumbers returns ErrNumber for a JSON value with a number that a double cannot represent exactly (I-JSON, RFC
+// 7493 §2.2).
 func CheckNumbers(raw []byte) error {
 	d := jsontext.NewDecoder(bytes.NewReader(raw))
 	for {
@@ -139,8 +141,8 @@ func decimal(s string) string {
 	return short + "e" + strconv.Itoa(e+len(digits)-len(short))
 }
 
-// JQValue decodes a JSON value to what gojq takes: objects, arrays, strings, bools, nil, and numbers as int, *big.Int or
-// float64, so that integers keep all their digits.
+// JQValue decodes a JSON value into what gojq accepts: objects, arrays, strings, bools, nil, and numbers as int,
+// *big.Int or float64, so that integers keep all their digits.
 func JQValue(raw []byte) (any, error) {
 	var v any
 	err := json.Unmarshal(raw, &v, json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, out *any) error {

@@ -2,8 +2,9 @@ package record
 
 import "slices"
 
-// Fingerprint is the SHA-256 of the record's canonical form without the named fields, so that the order of fields, blanks and
-// the spelling of texts do not matter; of the bytes of what is left where that has no canonical form (ErrNumber).
+// Fingerprint returns the SHA-256 of the record's canonical form without the named fields, so that the order of
+// fields, blanks and the escaping of texts do not matter. If there is no canonical form (ErrNumber), it hashes the
+// remaining bytes.
 func (l Line) Fingerprint(without ...string) (string, error) {
 	all, err := Members(l.raw)
 	if err != nil {

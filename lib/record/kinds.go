@@ -2,7 +2,7 @@ package record
 
 import "math"
 
-// User is a message from a person, a script or a schedule: what claw-loop reads.
+// User is a message from a person, a script or a schedule; claw-loop reads it.
 type User struct {
 	V              int    `json:"v"`
 	Kind           Kind   `json:"kind"`
@@ -33,8 +33,8 @@ type Request struct {
 	Metadata       Raw       `json:"metadata,omitzero"`
 }
 
-// Message is one message of a conversation. Role is user, assistant or tool. Original, of an assistant message, is the message
-// as its provider sent it.
+// Message is one message of a conversation. Role is user, assistant or tool. An assistant message has Original, the
+// message as its provider sent it.
 type Message struct {
 	Role       string     `json:"role"`
 	Content    string     `json:"content"`
@@ -44,8 +44,9 @@ type Message struct {
 	Original   *Original  `json:"original,omitzero"`
 }
 
-// Original is an assistant message as a provider sent it, with fields that only that provider knows: some servers refuse the
-// next request without them. It goes back to the provider of that name alone. Dialect says which protocol the message is of.
+// Original is an assistant message as a provider sent it, with fields that only that provider knows: some servers
+// reject the next request without them. Only the provider of that name gets it back. Dialect names the protocol of
+// the message.
 type Original struct {
 	Provider string `json:"provider"`
 	Dialect  string `json:"dialect"`
@@ -55,8 +56,8 @@ type Original struct {
 // DialectChat is the dialect of /chat/completions.
 const DialectChat = "chat"
 
-// CallPart is a tool call inside a message or a response. Args is normally an object; arguments that a model got wrong
-// are kept as a JSON string, as they are, and refused by the gate. ProviderCallID is the id that the provider knows the call by.
+// CallPart is a tool call inside a message or a response. Args is normally an object; malformed arguments are kept
+// unchanged as a JSON string, and the gate denies them. ProviderCallID is the provider's own id of the call.
 type CallPart struct {
 	ID             string `json:"id"`
 	ProviderCallID string `json:"provider_call_id,omitzero"`
@@ -71,7 +72,7 @@ type Tool struct {
 	Parameters  Raw    `json:"parameters"`
 }
 
-// Delta is a piece of text of a response that is being streamed.
+// Delta is a piece of a streamed response.
 type Delta struct {
 	V              int    `json:"v"`
 	Kind           Kind   `json:"kind"`
@@ -81,13 +82,13 @@ type Delta struct {
 	Text           string `json:"text"`
 }
 
-// Usage counts tokens as the provider reports them; zero where it does not.
+// Usage counts tokens as the provider reports them, zero if it does not.
 type Usage struct {
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
 }
 
-// Add returns the sum of both. It does not overflow: what a provider reports is taken from strangers.
+// Add returns the sum of both. It does not overflow, since the counts come from outside.
 func (u Usage) Add(o Usage) Usage {
 	return Usage{InputTokens: addTokens(u.InputTokens, o.InputTokens), OutputTokens: addTokens(u.OutputTokens, o.OutputTokens)}
 }
@@ -104,7 +105,7 @@ func addTokens(a, b int64) int64 {
 	return a + b
 }
 
-// Finish reasons of a Response. The calls of an answer that ended by one of the last three are not made.
+// Finish reasons of a Response. The calls of an answer that ended with one of the last three are not made.
 const (
 	FinishStop          = "stop"
 	FinishToolCalls     = "tool_calls"
@@ -113,8 +114,8 @@ const (
 	FinishRefusal       = "refusal"
 )
 
-// Response is what a provider answered. Reasoning is what the model thought before the answer, where the provider shows it;
-// CallsCut is how many calls an answer held that was cut off: they are not among ToolCalls.
+// Response is a provider's answer. Reasoning is what the model thought before it, if the provider shows that.
+// CallsCut counts the calls in an answer that was cut off; they are not in ToolCalls.
 type Response struct {
 	V                  int        `json:"v"`
 	Kind               Kind       `json:"kind"`
@@ -135,7 +136,7 @@ type Response struct {
 	RawProviderPayload Raw        `json:"raw_provider_payload,omitzero"`
 }
 
-// ToolCall asks for one tool to be run. Behind claw-gate it carries a Verdict.
+// ToolCall asks for one tool to be run. After claw-gate it has a Verdict.
 type ToolCall struct {
 	V              int      `json:"v"`
 	Kind           Kind     `json:"kind"`
@@ -146,7 +147,7 @@ type ToolCall struct {
 	TS             string   `json:"ts,omitzero"`
 	Tool           string   `json:"tool"`
 	Args           Raw      `json:"args"`
-	Repaired       string   `json:"repaired,omitzero"` // what claw-llm mended of the name or the arguments
+	Repaired       string   `json:"repaired,omitzero"` // what claw-llm repaired in the name or the arguments
 	Verdict        *Verdict `json:"verdict,omitzero"`
 }
 
@@ -166,14 +167,15 @@ const (
 	ApprovalUnavailable = "unavailable"
 )
 
-// Verdict is what claw-gate decided about a call. Permit is set if, and only if, Decision is Allow.
+// Verdict is claw-gate's decision about a call. Permit is set if, and only if, Decision is Allow.
 type Verdict struct {
 	Decision string `json:"decision"`
 	Risk     string `json:"risk"`
 	Reason   string `json:"reason"`
 	Rule     string `json:"rule"`
 	Approval string `json:"approval"`
-	// Obeyed are the files that other programs obey and that the question was about, relative to the workspace if they lie in it.
+	// Obeyed are the files that the question was about and that other programs obey, relative to the workspace if they
+	// are in it.
 	Obeyed     []string `json:"obeyed,omitzero"`
 	PolicyHash string   `json:"policy_hash"`
 	DecidedAt  string   `json:"decided_at"`
@@ -189,7 +191,7 @@ const (
 	StatusFailed  = "failed"
 )
 
-// ToolResult is what became of a call. Behind claw-receipt it carries the id of its receipt.
+// ToolResult is the outcome of a call. After claw-receipt it has the id of its receipt.
 type ToolResult struct {
 	V              int        `json:"v"`
 	Kind           Kind       `json:"kind"`
@@ -209,9 +211,9 @@ type ToolResult struct {
 	ReceiptID      string     `json:"receipt_id,omitzero"`
 }
 
-// ResultMeta says how a tool ran. ExitCode is set by tools that run a program. Sandbox names the engine that its programs
-// ran in, interpreter if it started none, unavailable if none could be set up; Confinement says what that one gave. Made are
-// files below the workspace that other programs obey, that programs made, and that no question was about.
+// ResultMeta says how a tool ran. ExitCode is set by tools that run a program. Sandbox names the engine that the
+// command ran in, or is SandboxUnavailable; Confinement says what that engine provided. Made are the files in the
+// workspace that other programs obey and that the command created without a question.
 type ResultMeta struct {
 	DurationMS      int64        `json:"duration_ms"`
 	Truncated       bool         `json:"truncated"`
@@ -236,8 +238,8 @@ const (
 	PermitInvalid = "invalid"
 )
 
-// Confinement is what was in force around a tool's programs: for each guarantee of the sandbox the mechanism, and which
-// guarantees were missing.
+// Confinement says what confined a tool's programs: the mechanism of each guarantee of the sandbox, and the
+// guarantees that were missing.
 type Confinement struct {
 	Kernel       string            `json:"kernel,omitzero"`
 	LandlockABI  int               `json:"landlock_abi,omitzero"`
@@ -246,7 +248,7 @@ type Confinement struct {
 	Missing      []string          `json:"missing"`
 }
 
-// Values of ResultMeta.Sandbox that name no engine.
+// Values of ResultMeta.Sandbox that are not engines.
 const (
 	SandboxInterpreter = "interpreter"
 	SandboxUnavailable = "unavailable"
@@ -268,7 +270,7 @@ const (
 	StopStageError    = "stage_error"
 )
 
-// Denial names a call of the turn that was denied, and by which rule.
+// Denial is a call of the turn that was denied, and the rule that denied it.
 type Denial struct {
 	ID       string `json:"id"`
 	Tool     string `json:"tool"`
@@ -277,8 +279,8 @@ type Denial struct {
 	Approval string `json:"approval"`
 }
 
-// Final ends a turn. Content is the answer, or what there is of it if StopReason is not final_text. FinishReason is that of the
-// turn's last response.
+// Final ends a turn. Content is the answer, possibly incomplete if StopReason is not final_text. FinishReason is that
+// of the turn's last response.
 type Final struct {
 	V              int      `json:"v"`
 	Kind           Kind     `json:"kind"`
@@ -297,24 +299,24 @@ type Final struct {
 	Usage          Usage    `json:"usage"`
 	Denials        []Denial `json:"denials"`
 	Receipts       []string `json:"receipts"`
-	// ProjectFile is what the project told the model about itself in this turn.
+	// ProjectFile is the project file that the model got in this turn.
 	ProjectFile *ProjectFile `json:"project_file,omitzero"`
-	// Unconfined is why a program was not run for want of a sandbox.
+	// Unconfined says why there was no sandbox, so that a program was not run.
 	Unconfined string `json:"unconfined,omitzero"`
 	Error      string `json:"error,omitzero"`
 	ErrorCode  string `json:"error_code,omitzero"`
 	Hint       string `json:"hint,omitzero"`
 }
 
-// ProjectFile names a file of the workspace that stood in the system prompt, and the hash of all of it.
+// ProjectFile is a file of the workspace that was in the system prompt, with the hash of the whole file.
 type ProjectFile struct {
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256"`
 	Bytes  int    `json:"bytes"`
 }
 
-// Conversation says of a conversation what its records do not: claw-mem's export writes it before the first of them, and its
-// import reads it. TS is when it began, ArchivedAt when it was put away, empty if it was not.
+// Conversation describes what the records of a conversation do not say: claw-mem export writes it before them, and
+// import reads it. TS is when the conversation began, ArchivedAt when it was archived, or empty.
 type Conversation struct {
 	V              int    `json:"v"`
 	Kind           Kind   `json:"kind"`
@@ -324,9 +326,9 @@ type Conversation struct {
 	ArchivedAt     string `json:"archived_at,omitzero"`
 }
 
-// Summary stands for the beginning of a conversation when a model is asked: Content, which a model wrote, for the turns up to
-// ThroughTurnID, whose records end with ThroughRecordID, Turns of them. What it stands for is kept. TurnID is the turn in which
-// it was written; Usage is what writing it took.
+// Summary replaces the beginning of a conversation in requests. A model wrote its Content about the turns up to
+// ThroughTurnID, which end with the record ThroughRecordID; Turns counts them. The turns themselves are kept. TurnID
+// is the turn in which the summary was written; Usage is what writing it cost.
 type Summary struct {
 	V               int    `json:"v"`
 	Kind            Kind   `json:"kind"`
@@ -344,7 +346,7 @@ type Summary struct {
 	Usage           Usage  `json:"usage"`
 }
 
-// Error reports a failure of a stage, in the place of the record that it could not handle. Ref is the id of the record
+// Error reports a failure of a stage, in place of the record that it could not handle. Ref is the id of the record
 // that it is about, if there is one.
 type Error struct {
 	V              int    `json:"v"`
@@ -359,8 +361,8 @@ type Error struct {
 	TurnID         string `json:"turn_id,omitzero"`
 }
 
-// Reserve asks for room on the disk for so many receipts, before the calls that they are of are sent. Reserved is set by the stage
-// that has made it.
+// Reserve asks claw-receipt to reserve room on the disk for receipts, before their calls are sent. claw-receipt sets
+// Reserved.
 type Reserve struct {
 	V        int    `json:"v"`
 	Kind     Kind   `json:"kind"`

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Reasons for which a line or a splice is refused. Parse wraps them; test with errors.Is.
+// Reasons for rejecting a line or an added field. Parse wraps them; test with errors.Is.
 var (
 	ErrTooLong     = errors.New("line is too long")
 	ErrSyntax      = errors.New("not a JSON object on one line")
@@ -21,8 +21,8 @@ var (
 	ErrNumber      = errors.New("number cannot be represented exactly")
 )
 
-// Line is one validated record. It refers to the bytes it was parsed from: who keeps a Line longer than its buffer
-// clones it first.
+// Line is one validated record. It refers to the bytes that it was parsed from: to keep a Line longer than its
+// buffer, Clone it.
 type Line struct {
 	raw  []byte
 	kind Kind
@@ -83,14 +83,14 @@ func (l Line) Text(name string) string {
 	return text(v)
 }
 
-// Field is a name and a value to splice into a line. Value is anything that Encode takes.
+// Field is a name and a value to insert into a line. Value is anything that Encode accepts.
 type Field struct {
 	Name  string
 	Value any
 }
 
-// With returns the line's bytes with fields added before the closing brace; every other byte stays. A field that is
-// there already is ErrFieldExists: nobody smuggles a verdict in, or replaces one.
+// With returns the line's bytes with fields added before the closing brace; every other byte stays. If a field is
+// already there, the error is ErrFieldExists: nobody can smuggle in a verdict, or replace one.
 func (l Line) With(fields ...Field) ([]byte, error) {
 	end := bytes.LastIndexByte(l.raw, '}')
 	if end < 0 {
@@ -110,7 +110,7 @@ func (l Line) With(fields ...Field) ([]byte, error) {
 	return append(out, l.raw[end:]...), nil
 }
 
-// As is With on a record that also becomes one of another kind, as a tool_call becomes a tool_result.
+// As is like With, and also changes the record's kind, as when a tool_call becomes a tool_result.
 func (l Line) As(kind Kind, fields ...Field) ([]byte, error) {
 	old, ok := l.Field("kind")
 	if !ok {
@@ -154,7 +154,7 @@ func appendMember(dst []byte, f Field) ([]byte, error) {
 	return append(dst, value...), nil
 }
 
-// syntaxError says where b stops being a JSON object, without quoting it: the input may hold anything.
+// syntaxError says where b stops being a JSON object, without quoting it: the input may contain anything.
 func syntaxError(b []byte) error {
 	d := jsontext.NewDecoder(bytes.NewReader(b))
 	if d.PeekKind() != '{' {
@@ -173,7 +173,7 @@ func syntaxError(b []byte) error {
 	return fmt.Errorf("%w: data after the object at byte %d", ErrSyntax, d.InputOffset())
 }
 
-// printable keeps a codec's message to printable ASCII: it may quote a character of the input.
+// printable reduces a codec's message to printable ASCII: it may quote a character of the input.
 func printable(err error) string {
 	if err == nil {
 		return "invalid JSON"
@@ -187,7 +187,7 @@ func printable(err error) string {
 	return string(out)
 }
 
-// knownNameOfOtherCase finds the known name that name equals but for its case, as a decoder that folds case would.
+// knownNameOfOtherCase finds the known name that differs from name only in case, as a decoder that folds case would.
 func knownNameOfOtherCase(name []byte) (string, bool) {
 	plain := true
 	for _, c := range name {
@@ -204,7 +204,7 @@ func knownNameOfOtherCase(name []byte) (string, bool) {
 	return k, ok
 }
 
-// foldRune maps all runes that Unicode's simple case folding holds equal to one of them: K and U+212A to k.
+// foldRune maps all runes that are equal under Unicode's simple case folding to one of them: K and U+212A to k.
 func foldRune(r rune) rune {
 	low := r
 	for o := unicode.SimpleFold(r); o != r; o = unicode.SimpleFold(o) {

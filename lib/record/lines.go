@@ -9,7 +9,7 @@ import (
 
 const lineBufferBytes = 64 << 10
 
-// LineReader reads the lines that records stand on: of at most MaxLineBytes; longer ones are skipped without being held.
+// LineReader reads lines of at most MaxLineBytes; longer ones are skipped without being buffered.
 type LineReader struct {
 	in   *bufio.Reader
 	long []byte
@@ -21,8 +21,8 @@ func NewLineReader(in io.Reader) *LineReader {
 	return &LineReader{in: bufio.NewReaderSize(in, lineBufferBytes)}
 }
 
-// Next returns the next line without its newline, valid until the next call; ErrTooLong for a line that was skipped; io.EOF at
-// the end. What comes last need not have a newline: Torn tells.
+// Next returns the next line without its newline, valid until the next call; ErrTooLong for a line that was skipped;
+// io.EOF at the end. The last line may lack its newline: see Torn.
 func (l *LineReader) Next() ([]byte, error) {
 	if cap(l.long) > 1<<20 {
 		l.long = nil
@@ -52,11 +52,11 @@ func (l *LineReader) Next() ([]byte, error) {
 	}
 }
 
-// Torn tells whether the last line ended without a newline: who wrote it may not have come to its end.
+// Torn reports whether the last line ended without a newline: its writer may not have finished it.
 func (l *LineReader) Torn() bool { return l.torn }
 
-// Whole returns the next line in memory of its own, as a program reads what another one says: a line that is torn or too long is an
-// error, since the other one never writes such a line.
+// Whole returns a copy of the next line, for reading what another of our programs wrote: a torn or too long line is
+// an error, since our programs never write one.
 func (l *LineReader) Whole() ([]byte, error) {
 	line, err := l.Next()
 	if err == nil && l.torn {

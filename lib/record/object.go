@@ -7,13 +7,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Member is one name of a JSON object, and its value as it stands there.
+// Member is one name of a JSON object and its raw value.
 type Member struct {
 	Name  string
 	Value Raw
 }
 
-// errShape is the error of Members and Elements for a value of another type.
+// errShape is returned by Members and Elements for a value of another type.
 var errShape = errors.New("want another type of JSON value")
 
 // Members returns the members of a JSON object in their order. The values are copies.
@@ -44,7 +44,7 @@ func Elements(raw []byte) ([]Raw, error) {
 }
 
 func within(raw []byte, open, end jsontext.Kind, each func(*jsontext.Decoder) error) error {
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw)) // a buffer is read where it lies
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw)) // a bytes.Buffer is read without copying
 	if d.PeekKind() != open {
 		return errShape
 	}

@@ -5,9 +5,9 @@
 // The structs of this package (User, Request, ToolCall …) are decoded on demand; docs/SCHEMAS.md is their source of
 // truth.
 //
-// Parse refuses what two readers could read differently: duplicate names, at any depth; top-level names that differ
-// only in case from a known one; invalid UTF-8; lines over MaxLineBytes; nesting over MaxDepth; trailing data; objects
-// without a kind (DESIGN §3, rule 3; RFC 7493).
+// Parse rejects what two readers could read differently: duplicate names, at any depth; top-level names that differ
+// only in case from a known one; invalid UTF-8; lines over MaxLineBytes; nesting over MaxDepth; trailing data;
+// objects without a kind (RFC 7493).
 package record
 
 import (
@@ -29,7 +29,7 @@ const (
 	MaxDepth     = 64
 )
 
-// Raw is a JSON value as its bytes. It is written as it was read.
+// Raw is a JSON value as bytes. It is written exactly as it was read.
 type Raw = jsontext.Value
 
 // NewID returns prefix followed by a fresh UUIDv7 (RFC 9562): unique, and ordered by time of creation.

@@ -54,7 +54,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// stringEnd returns the index behind the closing quote of the string that starts at i.
+// stringEnd returns the index after the closing quote of the string that starts at i.
 func stringEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		n := bytes.IndexByte(b[i:], '"')
@@ -73,7 +73,7 @@ func stringEnd(b []byte, i int) int {
 	return len(b)
 }
 
-// valueEnd returns the index behind the value that starts at i.
+// valueEnd returns the index after the value that starts at i.
 func valueEnd(b []byte, i int) int {
 	level := 0
 	for ; i < len(b); i++ {
@@ -102,7 +102,7 @@ func valueEnd(b []byte, i int) int {
 	return len(b)
 }
 
-// text returns the string that a raw JSON string holds, or "" for anything else.
+// text decodes a raw JSON string; it returns "" for any other value.
 func text(v Raw) string {
 	if len(v) < 2 || v[0] != '"' {
 		return ""
@@ -117,7 +117,7 @@ func text(v Raw) string {
 	return string(s)
 }
 
-// knownNames holds every top-level name of every kind of record.
+// knownNames has every top-level name of every kind of record.
 var knownNames = func() map[string]struct{} {
 	names := map[string]struct{}{}
 	for _, n := range []string{

@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MapStrings replaces each string of a JSON value, names too, by what f makes of it. The texts that f sees are unescaped. If f
-// changes nothing, the result is raw itself; else it is the value without white space between its tokens, numbers as they
-// were. Two names that become the same are an error.
+// MapStrings replaces each string s of a JSON value, names included, by f(s), where s is unescaped. If f changes
+// nothing, the result is raw itself; otherwise it is the value without white space between tokens, with numbers
+// unchanged. It is an error if two names become equal.
 func MapStrings(raw []byte, f func(string) string) ([]byte, error) {
 	var out bytes.Buffer
 	in := jsontext.NewDecoder(bytes.NewReader(raw))
@@ -55,7 +55,7 @@ func MapStrings(raw []byte, f func(string) string) ([]byte, error) {
 	}
 }
 
-// Cut is the beginning of a text, at most so many bytes, of whole characters.
+// Cut returns the beginning of a text, at most that many bytes, without splitting a character.
 func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -66,7 +66,7 @@ func Cut(s string, most int) string {
 	return s[:max(most, 0)]
 }
 
-// Shorten is Cut to at most so many bytes with an ellipsis, where anything is left out.
+// Shorten is like Cut but ends with an ellipsis, within the same number of bytes, if anything was cut.
 func Shorten(s string, most int) string {
 	if len(s) <= most {
 		return s

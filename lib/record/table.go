@@ -16,15 +16,16 @@ const (
 	KindSummary    Kind = "summary"
 	KindReserve    Kind = "reserve"
 
-	// KindConversation is in exports of the memory alone.
+	// KindConversation appears only in exports of the memory.
 	KindConversation Kind = "conversation"
 )
 
-// Trait is what may hold for the records of a kind.
+// Trait is a set of properties of a kind.
 type Trait uint8
 
-// The memory stores records with these traits as they pass by, finds them in a search, exports and imports them, and tells the model
-// of them as messages of their turn. A summary is not told there: it stands before the turns.
+// What the memory does with records of a kind: stores them as they pass by, finds them in searches, exports and
+// imports them, and sends them to the model as messages of their turn. A summary is not Told: it is sent before the
+// turns.
 const (
 	Stored Trait = 1 << iota
 	Searched
@@ -32,8 +33,8 @@ const (
 	Told
 )
 
-// kinds is the one list of kinds: whoever needs some of them asks for those with a trait (KindsWith). What the memory does with
-// those that it stores is in lib/memory/kinds.go.
+// kinds is the only list of kinds: select from it with KindsWith. What the memory does with those that it stores is
+// in lib/memory/kinds.go.
 var kinds = []struct {
 	kind    Kind
 	version int
@@ -52,7 +53,7 @@ var kinds = []struct {
 	{KindConversation, Version, Exported},
 }
 
-// KindsWith returns the kinds that have all of these traits, all kinds for 0.
+// KindsWith returns the kinds that have all of these traits; 0 selects all kinds.
 func KindsWith(traits Trait) (list []Kind) {
 	for _, k := range kinds {
 		if k.traits&traits == traits {
@@ -62,7 +63,7 @@ func KindsWith(traits Trait) (list []Kind) {
 	return list
 }
 
-// Is tells whether a kind has all of these traits.
+// Is reports whether a kind has all of these traits.
 func (k Kind) Is(traits Trait) bool {
 	for _, row := range kinds {
 		if row.kind == k {
@@ -72,7 +73,7 @@ func (k Kind) Is(traits Trait) bool {
 	return false
 }
 
-// VersionOf returns the version in which records of a kind are written, 0 for a kind that nobody here writes.
+// VersionOf returns the version in which records of a kind are written, or 0 for a kind that clawsh does not write.
 func VersionOf(kind Kind) int {
 	for _, k := range kinds {
 		if k.kind == kind {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// ErrTime says that a text names no point in time.
+// ErrTime means that a text is not a point in time.
 var ErrTime = errors.New("want RFC 3339 (2026-05-12T14:00:00Z), a date (2026-05-12) or how long ago (30m, 24h, 7d, 2w)")
 
-// ParseTime reads a point in time as people give it to a command: RFC 3339; a date, which is the beginning of that day in now's
-// time zone, and for which day is true; or how long before now, a whole number of minutes, hours, days of 24 hours or weeks.
+// ParseTime reads a point in time as people type it: RFC 3339; a date, which means the beginning of that day in now's
+// time zone and sets day; or how long before now, in whole minutes, hours, days of 24 hours or weeks.
 func ParseTime(text string, now time.Time) (t time.Time, day bool, err error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, false, nil

@@ -1,8 +1,8 @@
-// Package result keeps long results of tools whole, so that a model that was shown a part can read on.
+// Package result keeps complete long results of tools, so that a model that was shown a part can read the rest.
 //
-// A result is a file in a directory of its conversation. Both names are hashes: of the conversation's id, and of the call's. Who
-// reads gives the conversation that the call belongs to, so no conversation reads what another one was told. What is kept is
-// bounded, in each file, in all, and in time; deleting a conversation removes its directory.
+// A result is a file in a directory of its conversation. Both names are hashes: of the conversation's id, and of the
+// call's. A reader names the conversation, so no conversation can read the results of another. The size of each file,
+// of all files, and their age are bounded; deleting a conversation removes its directory.
 package result
 
 import (
@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// Prefix is what a path begins with that names a result.
+	// Prefix begins every path that names a result.
 	Prefix = "result:"
-	// LeastBytes is the size from which on a result is kept: a smaller one is never shortened.
+	// LeastBytes is the smallest result that is kept: smaller ones are never shortened.
 	LeastBytes = 1 << 10
-	// MaxBytes is what is kept of one result.
+	// MaxBytes is how much is kept of one result.
 	MaxBytes = 4 << 20
 
 	idDigits  = 10
@@ -59,7 +59,8 @@ type Store struct {
 
 func place(conversationID string) string { return digest("conversation", conversationID)[:32] }
 
-// Keep keeps the result of a call, the first MaxBytes of it. Without a conversation nothing is kept: nobody could delete it.
+// Keep keeps the first MaxBytes of a call's result. Without a conversation it keeps nothing, since nobody could
+// delete it.
 func (s *Store) Keep(conversationID, callID, text string) error {
 	if conversationID == "" || len(text) < LeastBytes {
 		return nil
@@ -88,7 +89,7 @@ func (s *Store) Keep(conversationID, callID, text string) error {
 	text = text[:min(len(text), MaxBytes)]
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Close()); err != nil {
-		root.Remove(name) // a part would be taken for the whole
+		root.Remove(name) // or a part would pass for the whole
 		return fmt.Errorf("keep a result: %w", err)
 	}
 	s.mu.Lock()
@@ -119,7 +120,7 @@ func (s *Store) Open(conversationID, id string) (*os.File, error) {
 	return f, nil
 }
 
-// Remove removes what is kept of conversations.
+// Remove removes the results of conversations.
 func (s *Store) Remove(conversationIDs ...string) error {
 	var errs []error
 	for _, id := range conversationIDs {
@@ -128,7 +129,7 @@ func (s *Store) Remove(conversationIDs ...string) error {
 	return errors.Join(errs...)
 }
 
-// Clear removes everything that is kept.
+// Clear removes all results.
 func (s *Store) Clear() error {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +149,8 @@ type kept struct {
 	at   time.Time
 }
 
-// prune removes what is too old, and the oldest of what is too much. What another process removes meanwhile is gone all the same.
+// prune removes what is too old, and the oldest of what is too much. Another process may remove files at the same
+// time.
 func (s *Store) prune(root *os.Root) {
 	s.mu.Lock()
 	due := !s.pruned || s.written >= pruneEach

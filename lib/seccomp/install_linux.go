@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Install puts the program in force, permanently: on all threads of the process, or on the calling one alone, which the caller
-// has locked (runtime.LockOSThread), and on what is started from it. The process needs no_new_privs (prctl(2)) or
-// CAP_SYS_ADMIN before.
+// Install applies the program permanently: to all threads of the process, or only to the calling thread, which the
+// caller must have locked (runtime.LockOSThread), and to everything that it starts. The process must already have
+// no_new_privs (prctl(2)) or CAP_SYS_ADMIN.
 func (p Program) Install(allThreads bool) error {
 	var flags uintptr
 	if allThreads {
@@ -25,7 +25,7 @@ func (p Program) Install(allThreads bool) error {
 	return err
 }
 
-// Listen puts the program in force on the calling thread, and returns the descriptor by which calls that it notifies of are
+// Listen applies the program to the calling thread, and returns the descriptor through which its notifications are
 // answered (seccomp_unotify(2)).
 func (p Program) Listen() (int, error) {
 	fd, err := p.install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
@@ -38,7 +38,8 @@ func (p Program) Listen() (int, error) {
 	return int(fd), nil
 }
 
-// Words is the program as the kernel takes it, for those who cannot call Install. It is nil for an empty one.
+// Words returns the program in the kernel's format, for callers that cannot use Install. It is nil for an empty
+// program.
 func (p Program) Words() *unix.SockFprog {
 	if len(p) == 0 {
 		return nil
@@ -50,7 +51,7 @@ func (p Program) install(flags uintptr) (uintptr, error) {
 	if len(p) == 0 {
 		return 0, fmt.Errorf("install a seccomp filter: it is empty")
 	}
-	// The raw call: nothing of the runtime may come between, as its own calls are judged from here on.
+	// A raw call: the runtime may not run in between, since from here on the filter applies to its own calls.
 	got, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(p.Words())))
 	runtime.KeepAlive(p)
 	if errno != 0 {

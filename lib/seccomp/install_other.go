@@ -2,5 +2,5 @@
 
 package seccomp
 
-// Install is for Linux.
+// Install works only on Linux.
 func (p Program) Install(bool) error { return errUnsupported }

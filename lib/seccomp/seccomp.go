@@ -1,9 +1,9 @@
-// Package seccomp assembles system call filters (seccomp(2), mode filter) and installs them. A filter is data: rules over
-// system call numbers and arguments, the first that matches decides. Nothing here needs cgo.
+// Package seccomp assembles system call filters (seccomp(2), mode filter) and installs them. A filter is data: a list
+// of rules about system call numbers and arguments, of which the first match decides. The package does not need cgo.
 //
-// A Program always begins with what no rule can take back: a call of another architecture kills the process, and so does the
-// x32 ABI on amd64; a number that is newer than the table of this build fails with ENOSYS, as on the kernel that the build
-// knew, so that a new system call is never a hole.
+// A Program always begins with checks that no rule can override: a call of another architecture kills the process,
+// and so does the x32 ABI on amd64; a number that is newer than this build's table fails with ENOSYS, as on a kernel
+// of that age, so that a new system call is never a hole.
 package seccomp
 
 import (
@@ -16,24 +16,24 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// Action is what becomes of a system call: a value of SECCOMP_RET_*.
+// Action is what happens to a system call: a value of SECCOMP_RET_*.
 type Action uint32
 
-// Actions. Errno makes one that fails.
+// Actions; see also Errno.
 const (
 	Allow       Action = 0x7fff0000
 	KillProcess Action = 0x80000000
-	Notify      Action = 0x7fc00000 // the call waits for the answer of who holds the listener; without one it fails with ENOSYS
+	Notify      Action = 0x7fc00000 // the call waits for an answer from the listener; without a listener it fails with ENOSYS
 )
 
-// Errno is the action that lets a call fail with the error number.
+// Errno returns the action that makes a call fail with an error number.
 func Errno(no uint16) Action { return Action(0x00050000 | uint32(no)) }
 
 // Op is how an argument is compared.
 type Op int
 
-// Ops. MaskSet holds where any bit of Value is set in the argument, AllSet where all of them are, Zero and NotZero look at the
-// whole argument, In holds where it is one of Values.
+// Ops. MaskSet matches if any bit of Value is set in the argument, AllSet if all of them are. Zero and NotZero
+// compare the whole argument. In matches if the argument is one of Values.
 const (
 	Equal Op = iota
 	NotEqual
@@ -44,8 +44,8 @@ const (
 	In
 )
 
-// Arg compares the lower half of one argument (0 to 5) of a call; Zero and NotZero look at both halves. What the kernel reads
-// as int or unsigned int has no upper half that counts.
+// Arg compares the lower half of one argument (0 to 5) of a call; Zero and NotZero compare both halves. Where the
+// kernel reads an int or unsigned int, the upper half does not matter.
 type Arg struct {
 	Index  int
 	Op     Op
@@ -53,14 +53,14 @@ type Arg struct {
 	Values []uint32 // of In, at most 200
 }
 
-// Rule applies to calls of the given numbers for which all Args hold.
+// Rule applies to calls of the given numbers for which all Args match.
 type Rule struct {
 	Syscalls []uintptr
 	Args     []Arg
 	Action   Action
 }
 
-// Filter is a whole filter: the first rule that matches decides, Default where none does.
+// Filter is a list of rules, of which the first match decides; Default applies if none matches.
 type Filter struct {
 	Default Action
 	Rules   []Rule
@@ -69,10 +69,10 @@ type Filter struct {
 // Program is an assembled filter.
 type Program []bpf.RawInstruction
 
-// maxProgram is how many instructions the kernel takes (BPF_MAXINSNS).
+// maxProgram is how many instructions the kernel accepts (BPF_MAXINSNS).
 const maxProgram = 4096
 
-// Offsets in struct seccomp_data, for little-endian machines: all that this is built for.
+// Offsets in struct seccomp_data, for little-endian machines, the only ones supported.
 const (
 	offsetNumber = 0
 	offsetArch   = 4
@@ -82,7 +82,7 @@ const (
 // errUnsupported means that there is no table of system calls for this machine.
 var errUnsupported = errors.New("seccomp: no table of system calls for this machine")
 
-// Assemble makes the program of a filter for this machine.
+// Assemble compiles a filter for this machine.
 func (f Filter) Assemble() (Program, error) {
 	if auditArch == 0 {
 		return nil, errUnsupported
@@ -108,7 +108,7 @@ func (f Filter) Assemble() (Program, error) {
 	return bpf.Assemble(code)
 }
 
-// span is the code for the calls from a number on, until the next span begins.
+// span is the code for calls from a number up to the next span.
 type span struct {
 	from uint32
 	code []bpf.Instruction
@@ -117,7 +117,7 @@ type span struct {
 // spans are the spans of all calls that this build knows. Neighbours that meet the same rules share one.
 func (f Filter) spans() ([]span, error) {
 	bodies := make([][]bpf.Instruction, len(f.Rules))
-	met := make([][]int, lastSyscall+1) // by each number, in order, until a rule always holds
+	met := make([][]int, lastSyscall+1) // for each number the rules in order, until one always matches
 	ended := make([]bool, lastSyscall+1)
 	for i, r := range f.Rules {
 		var err error
@@ -142,7 +142,7 @@ func (f Filter) spans() ([]span, error) {
 		if !ended[nr] {
 			s.code = append(s.code, bpf.RetConstant{Val: uint32(f.Default)})
 		}
-		// Different rules with one verdict are one span, too.
+		// Different rules with the same verdict share a span, too.
 		if len(out) == 0 || !slices.Equal(out[len(out)-1].code, s.code) {
 			out = append(out, s)
 		}
@@ -150,7 +150,8 @@ func (f Filter) spans() ([]span, error) {
 	return out, nil
 }
 
-// search finds the span of the number in the accumulator by halves: the kernel tries every number when the filter is installed.
+// search finds the span of the number in the accumulator by bisection: the kernel tries every number when the filter
+// is installed.
 func search(spans []span) []bpf.Instruction {
 	if len(spans) == 1 {
 		return spans[0].code
@@ -166,7 +167,7 @@ func search(spans []span) []bpf.Instruction {
 	return append(append(out, left...), right...)
 }
 
-// body is the code of one rule: it returns the verdict where all arguments hold, and goes on behind its end where not.
+// body is the code of one rule: it returns the verdict if all arguments match, and otherwise continues after its end.
 func (r Rule) body() ([]bpf.Instruction, error) {
 	body := []bpf.Instruction{}
 	for _, a := range r.Args {
@@ -197,13 +198,13 @@ func (r Rule) body() ([]bpf.Instruction, error) {
 	return body, nil
 }
 
-// fails marks a jump to behind the rule. No comparison is that long.
+// fails marks a jump to the end of the rule. No comparison is that long.
 const fails = 255
 
 // mostValues is how many values an argument can be compared with.
 const mostValues = 200
 
-// test leaves the flow where the comparison holds.
+// test falls through if the comparison matches.
 func (a Arg) test() []bpf.Instruction {
 	low, high := uint32(offsetArgs+8*a.Index), uint32(offsetArgs+8*a.Index+4)
 	load := bpf.LoadAbsolute{Off: low, Size: 4}
@@ -235,7 +236,7 @@ func (a Arg) test() []bpf.Instruction {
 	return []bpf.Instruction{load, bpf.JumpIf{Cond: bpf.JumpEqual, Val: a.Value, SkipFalse: fails}}
 }
 
-// Hash is the SHA-256 of the program, in hex: two with the same hash filter alike.
+// Hash returns the program's SHA-256 in hex: programs with the same hash are equal.
 func (p Program) Hash() string {
 	h := sha256.New()
 	for _, i := range p {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Count says how many there are of what word names: "1 entry", "2 entries". It knows the regular plurals of English.
+// Count returns a number and a word in the right form: "1 entry", "2 entries". It knows the regular plurals of
+// English.
 func Count[N ~int | ~int64 | ~uint32 | ~uint64](n N, word string) string {
 	if n == 1 {
 		return "1 " + word

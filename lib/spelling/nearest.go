@@ -1,11 +1,10 @@
-// Package spelling finds the word that was probably meant, for "did you mean": the names of commands and of keys. It also puts words in
-// the plural.
+// Package spelling finds the name of a command or key that was probably meant, for "did you mean", and forms plurals.
 package spelling
 
 import "strings"
 
-// Nearest returns the word of known that word is most likely a misspelling of, by at most that many letters, or "". Of a
-// known phrase its first word counts, too.
+// Nearest returns the known word that word most likely misspells, by at most that many letters, or "". It also
+// compares with the first word of a known phrase.
 func Nearest(word string, known []string, letters int) string {
 	best, bestAt := "", letters+1
 	for _, k := range known {
@@ -19,8 +18,8 @@ func Nearest(word string, known []string, letters int) string {
 	return best
 }
 
-// Longer returns the shortest word of known that holds all letters of word in their order, if they are at least half of it: a name
-// of which a part was left out. Otherwise it returns "".
+// Longer returns the shortest known word that contains all letters of word in order, if they are at least half of it:
+// a name with a part left out. Otherwise it returns "".
 func Longer(word string, known []string) string {
 	best := ""
 	for _, k := range known {
@@ -31,7 +30,7 @@ func Longer(word string, known []string) string {
 	return best
 }
 
-// holds tells whether a word has the letters of a part in their order.
+// holds reports whether a word contains the letters of a part in order.
 func holds(word, part string) bool {
 	for i := range len(word) {
 		if part != "" && word[i] == part[0] {

@@ -12,8 +12,8 @@ import (
 	"clawsh/lib/envelope"
 )
 
-// Filter runs a stage as a command: on the command's streams, under its program's name. With CLAWSH_TRACE=DIR what the
-// stage reads is also appended to DIR/<program>.jsonl.
+// Filter runs a stage as a command, on the command's streams and under its program's name. With CLAWSH_TRACE=DIR,
+// what the stage reads is also appended to DIR/<program>.jsonl.
 func Filter(ctx context.Context, c *command.Call, s Stage) (command.Result, error) {
 	s.Name, s.Withhold = c.App, c.Secrets.Text
 	if dir := c.Getenv("CLAWSH_TRACE"); dir != "" {

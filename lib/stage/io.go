@@ -11,7 +11,7 @@ import (
 
 const bufferBytes = 64 << 10
 
-// errOutput marks a failed write to the output: the stage ends, since nothing that it does can be seen any more.
+// errOutput marks a failed write to the output: the stage ends, since nobody can see what it does.
 var errOutput = errors.New("write output")
 
 // Writer writes records, one a line.
@@ -35,7 +35,7 @@ func (w *Writer) Record(v any) error {
 	return w.Write(line)
 }
 
-// Flush passes on what was written so far.
+// Flush writes out what is buffered.
 func (w *Writer) Flush() error { return outputError(w.b.Flush()) }
 
 func outputError(err error) error {
@@ -61,7 +61,7 @@ func (f idleFlusher) Read(p []byte) (int, error) {
 	return f.in.Read(p)
 }
 
-// peek returns the first byte that is not blank, without taking it.
+// peek returns the first byte that is not blank, without consuming it.
 func peek(in *bufio.Reader) (byte, error) {
 	for n := 1; ; n++ {
 		b, err := in.Peek(n)
@@ -74,7 +74,7 @@ func peek(in *bufio.Reader) (byte, error) {
 	}
 }
 
-// rest returns everything up to the end of the input, refusing more than limit bytes.
+// rest returns everything up to the end of the input; more than limit bytes is an error.
 func rest(in io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err == nil && int64(len(b)) > limit {

@@ -1,5 +1,5 @@
-// Package stage is the skeleton of a clawsh filter: a program that reads records on standard input and writes records on
-// standard output. It implements the six rules of DESIGN §3 once, for all stages:
+// Package stage is the skeleton of a clawsh filter: a program that reads records on standard input and writes records
+// on standard output. It implements these six rules once, for all stages:
 //
 //  1. a record of a kind that the stage does not handle passes through, byte for byte and in order;
 //  2. fields are added by splicing (record.Line.With), nothing is re-encoded;
@@ -29,8 +29,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// Handler handles one record. It writes what it has to say to out and returns; an error becomes an error record in the
-// place of the record, and the stage goes on, unless it is wrapped by Fatal. The line is valid until the handler returns.
+// Handler handles one record and writes its output to out. An error becomes an error record in place of the record,
+// and the stage continues, unless Fatal wraps the error. The line is valid until the handler returns.
 type Handler func(ctx context.Context, line record.Line, out *Writer) error
 
 // DrainGrace is how long a stage with Drain set waits for more input after it was told to stop.
@@ -40,27 +40,27 @@ const DrainGrace = 2 * time.Second
 type Stage struct {
 	// Name is the program's name, for error records.
 	Name string
-	// Handlers holds the handler of each kind that the stage owns.
+	// Handlers has a handler for each kind that the stage owns.
 	Handlers map[record.Kind]Handler
-	// Drain makes a cancelled stage go on until its input ends, or is idle for DrainGrace: for stages that must answer or
-	// record whatever the stages before them still report. Handlers see the cancelled context.
+	// Drain makes a cancelled stage continue until its input ends, or is idle for DrainGrace: for stages that must
+	// answer or record what earlier stages still report. Handlers see the cancelled context.
 	Drain bool
-	// Text, if set, makes a record of input that does not start with {: a message typed or piped as it is.
+	// Text, if set, turns input that does not start with { into a record: a message typed or piped as plain text.
 	Text func(text string) ([]byte, error)
-	// Withhold, if set, takes secrets out of the texts of error records.
+	// Withhold, if set, removes secrets from the texts of error records.
 	Withhold func(string) string
-	// Trace, if set, gets a copy of everything that is read (CLAWSH_TRACE).
+	// Trace, if set, gets a copy of everything that the stage reads (CLAWSH_TRACE).
 	Trace io.Writer
 }
 
-// Fatal wraps an error that must end the stage: it can do nothing useful any more.
+// Fatal wraps an error that must end the stage, because it can no longer do anything useful.
 func Fatal(err error) error { return fatal{err} }
 
 type fatal struct{ error }
 
 func (f fatal) Unwrap() error { return f.error }
 
-// runner is one run of a stage. mu guards out and stopped: the loop holds it while it works, never while it reads.
+// runner is one run of a stage. mu guards out and stopped: the loop has it while it works, never while it reads.
 type runner struct {
 	Stage
 	mu      sync.Mutex
@@ -70,7 +70,7 @@ type runner struct {
 	active  chan struct{}
 }
 
-// Run reads in until its end and writes to out. It returns nil if all went well or the reader of out has gone; the
+// Run reads in until its end and writes to out. It returns nil if all went well or the reader of out went away; the
 // cause of ctx if that was cancelled; and an error with exit code 1 if lines were bad or output failed.
 func (s Stage) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	if s.Trace != nil {
@@ -95,7 +95,7 @@ func (s Stage) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return r.end(ctx, r.out.Flush())
 }
 
-// drain waits for the loop to end, as long as it goes on working.
+// drain waits for the loop to end, as long as it keeps working.
 func (r *runner) drain(done chan error) (error, bool) {
 	idle := time.NewTimer(DrainGrace)
 	defer idle.Stop()
@@ -129,7 +129,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 	return nil
 }
 
-// errBadLines is how a run ends in which lines were reported by error records.
+// errBadLines ends a run in which error records reported bad lines.
 var errBadLines = errors.New("some input was rejected")
 
 func count(n int, noun string) string {
@@ -203,7 +203,7 @@ func (r *runner) one(ctx context.Context, raw []byte, bad error) error {
 	return nil
 }
 
-// code names the reason for which a line is refused, for error records.
+// code returns the error code for a rejected line.
 func code(err error) string {
 	for _, c := range []struct {
 		err  error
@@ -217,7 +217,7 @@ func code(err error) string {
 	return "record.syntax"
 }
 
-// report writes the error record that stands for a record which could not be handled.
+// report writes the error record for a record that could not be handled.
 func (r *runner) report(line record.Line, err error) error {
 	r.bad++
 	e := ErrorRecord(r.Name, line, err)
@@ -234,7 +234,7 @@ func (r *runner) report(line record.Line, err error) error {
 // Retryable is implemented by errors that may go away when the same record is sent again.
 type Retryable interface{ Temporary() bool }
 
-// ErrorRecord makes the error record by which a stage reports err about a line.
+// ErrorRecord makes the error record with which a stage reports err about a line.
 func ErrorRecord(stage string, line record.Line, err error) record.Error {
 	e := envelope.From(err)
 	var t Retryable
@@ -243,7 +243,7 @@ func ErrorRecord(stage string, line record.Line, err error) record.Error {
 		Retryable: errors.As(err, &t) && t.Temporary()}
 }
 
-// readText looks at the first byte of the input: { starts a record, anything else a text, which is read whole.
+// readText looks at the first byte of the input: { starts a record; anything else is text, which is read completely.
 func (r *runner) readText(ctx context.Context, in *bufio.Reader) error {
 	first, err := peek(in)
 	if err != nil || first == '{' {

@@ -6,11 +6,11 @@ import (
 	"clawsh/lib/record"
 )
 
-// Budget bounds what a model is sent of a conversation, in messages, estimated tokens and bytes. Zero or less means no bound.
-// System prompt and tools are not counted.
+// Budget limits what a model is sent of a conversation, in messages, estimated tokens and bytes. Zero or less means
+// no limit. System prompt and tools are not counted.
 type Budget struct{ Messages, Tokens, Bytes int }
 
-// size is what a budget is spent on.
+// size is the size of messages, in the units of a budget.
 type size struct{ messages, tokens, bytes int }
 
 func (s size) plus(o size) size {
@@ -30,28 +30,28 @@ func sizeOf(messages ...record.Message) size {
 	return s
 }
 
-// holds tells whether so much is within the budget.
+// holds reports whether a size is within the budget.
 func (b Budget) holds(s size) bool {
 	return (b.Messages <= 0 || s.messages <= b.Messages) && (b.Tokens <= 0 || s.tokens <= b.Tokens) && (b.Bytes <= 0 || s.bytes <= b.Bytes)
 }
 
-// text is the budget for texts alone: to shorten one does not make the messages fewer.
+// text is the budget for texts alone: shortening them does not reduce the number of messages.
 func (b Budget) text() Budget { return Budget{Tokens: b.Tokens, Bytes: b.Bytes} }
 
-// share is three quarters of the budget for texts: what the newest turn may take while there are others.
+// share is three quarters of the budget for texts: the most that the newest turn gets if there are others.
 func (b Budget) share() Budget {
 	return Budget{Tokens: b.Tokens - b.Tokens/4, Bytes: b.Bytes - b.Bytes/4}
 }
 
-// Choose returns what a model is sent: the summary, and of the turns the newest. What is over the budget goes in this order:
-// results of tools in the older turns are shortened to head and tail, the oldest first; then the oldest turns are left out,
-// whole. The newest turn is always there. Its results are shortened only where it takes more than three quarters of the budget,
-// with others before it, or the whole, alone: those of its last two rounds last, which share the room, so that what the model has
-// just asked for has half of it at least; then to nothing but the line that says how to see them, if need be. Room that is left in
-// the end makes results whole again, the newest first.
+// Choose returns what a model is sent: the summary and the newest turns. To stay within the budget it first shortens
+// tool results in older turns to head and tail, the oldest first, and then leaves out whole turns, the oldest first.
+// The newest turn is always included. Its results are shortened only if it takes more than three quarters of the
+// budget, or as the only turn more than all of it. The results of its last two rounds are shortened last and share
+// the space, so that what the model has just asked for gets at least half of it; if necessary, they are shortened to
+// the line that says how to read them. In the end, remaining space is used to restore results, the newest first.
 //
-// The result is within the budget unless only the newest turn is left, all of its results shortened. The turns that were given
-// are not changed.
+// The result is within the budget unless only the newest turn is left, with all of its results shortened. Choose does
+// not change the given turns.
 func (c Conversation) Choose(b Budget) Conversation {
 	out := Conversation{Summary: c.Summary}
 	ch := chooser{budget: b}
@@ -76,7 +76,7 @@ func (c Conversation) Choose(b Budget) Conversation {
 	return out
 }
 
-// cut is a tool result that was shortened: where it stands, and what stood there.
+// cut is a shortened tool result: its position and the original.
 type cut struct {
 	at    *record.Message
 	whole record.Message
@@ -89,7 +89,7 @@ type chooser struct {
 	cuts   []cut // the newest result first
 }
 
-// newest takes the newest turn, which is always in.
+// newest takes the newest turn, which is always included.
 func (ch *chooser) newest(messages []record.Message, others bool) {
 	most := ch.budget.text()
 	if others {
@@ -121,7 +121,7 @@ func (ch *chooser) newest(messages []record.Message, others bool) {
 	}
 }
 
-// older takes a turn before the newest, its results shortened, if there is room for that.
+// older takes a turn before the newest, with its results shortened, if there is space for it.
 func (ch *chooser) older(messages []record.Message) bool {
 	before := *ch
 	ch.used = ch.used.plus(sizeOf(messages...))
@@ -137,7 +137,7 @@ func (ch *chooser) older(messages []record.Message) bool {
 	return true
 }
 
-// shorten puts a shortened form of the whole message in its place, if it is a tool result and gets shorter by that.
+// shorten replaces a message by its shortened form, if it is a tool result and gets shorter.
 func (ch *chooser) shorten(m *record.Message, whole record.Message, most int) bool {
 	if m.Role != "tool" {
 		return false
@@ -151,7 +151,7 @@ func (ch *chooser) shorten(m *record.Message, whole record.Message, most int) bo
 	return true
 }
 
-// restore makes results whole again where there is room.
+// restore restores shortened results while there is space.
 func (ch *chooser) restore() {
 	for _, c := range ch.cuts {
 		used := ch.used.minus(sizeOf(*c.at)).plus(sizeOf(c.whole))

@@ -1,20 +1,21 @@
-// Package conversation chooses what a model sees of a conversation, within a budget, and words what stands for the rest.
+// Package conversation chooses what a model is sent of a conversation, within a budget, words what replaces the rest,
+// and locks conversations during turns.
 //
-// Choose is a pure function: claw-mem context shows with it what a model would be sent, and the agent loop sends with it.
-// Whatever it is given, what it returns is a conversation that providers take: each assistant message that calls tools is
-// followed by one result for each call, in their order, and a tool message stands nowhere else.
+// Choose is a pure function: the agent loop uses it to send a conversation, and claw-mem context to show what would
+// be sent. Its result is always a conversation that providers accept: each assistant message with tool calls is
+// followed by one result for each call, in order, and there are no other tool messages.
 package conversation
 
 import (
 	"clawsh/lib/record"
 )
 
-// Interrupted is the content of the result that Complete gives a call that has none: the turn was ended, or a process was
-// killed, before it came.
+// Interrupted is the content of the result that Complete adds for a call without one: the turn ended, or a process
+// was killed, before the result came.
 const Interrupted = "interrupted, outcome unknown"
 
-// NotRun is the content of the result of a call that the model wanted when its turn reached a limit; "" if the turn ended
-// otherwise: then a call without a result was interrupted.
+// NotRun returns the content of the result of a call that was not run because its turn reached a limit, or "" if the
+// turn ended otherwise: then a call without a result was interrupted.
 func NotRun(stopReason string) string {
 	limit, ok := map[string]string{record.StopMaxToolRounds: "tool rounds", record.StopMaxTokens: "tokens", record.StopMaxCost: "cost"}[stopReason]
 	if !ok {
@@ -23,20 +24,20 @@ func NotRun(stopReason string) string {
 	return "not run: the turn reached its limit of " + limit
 }
 
-// Turn is a user's message and everything up to its answer. Record is the id of the last record of the turn that is stored.
+// Turn is a user's message and everything up to its answer. Record is the id of the turn's last stored record.
 type Turn struct {
 	ID       string
 	Record   string
 	Messages []record.Message
 }
 
-// Conversation is a summary of its beginning, if there is one, and the turns after that, oldest first.
+// Conversation is a summary of the beginning, if there is one, and the turns after it, oldest first.
 type Conversation struct {
 	Summary string
 	Turns   []Turn
 }
 
-// Messages returns the conversation as a model is sent it: the summary as a message of its own, then the turns.
+// Messages returns the conversation as it is sent to a model: the summary as a message of its own, then the turns.
 func (c Conversation) Messages() []record.Message {
 	out := []record.Message{}
 	if c.Summary != "" {
@@ -57,9 +58,10 @@ func (c Conversation) Tokens() int {
 	return n
 }
 
-// Complete returns the messages of one turn without what providers refuse. A call without a result gets one that says
-// Interrupted; a result without a call is left out, and so is an assistant message with neither text nor calls. A result
-// may stand anywhere in the turn; of several for one call the last counts. What is complete is returned as it is.
+// Complete returns the messages of one turn in a form that providers accept. A call without a result gets one that
+// says Interrupted; a result without a call is left out, and so is an assistant message with neither text nor calls.
+// A result may be anywhere in the turn; of several for one call the last counts. Complete turns are returned
+// unchanged.
 func Complete(messages []record.Message) []record.Message {
 	results := map[string]record.Message{}
 	for _, m := range messages {

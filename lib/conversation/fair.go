@@ -6,10 +6,10 @@ import (
 	"clawsh/lib/record"
 )
 
-// noteTokens is room for the note in a result that is shortened.
+// noteTokens is space for the note in a shortened result.
 const noteTokens = 64
 
-// rounds returns where the last round of calls of a turn begins, and where the one before does; 0 where there is none.
+// rounds returns where the last two rounds of calls of a turn begin, or 0.
 func rounds(messages []record.Message) (before, last int) {
 	for i, m := range messages {
 		if len(m.ToolCalls) > 0 {
@@ -19,8 +19,9 @@ func rounds(messages []record.Message) (before, last int) {
 	return before, last
 }
 
-// share gives the results of the last two rounds their share of the budget: what the model has just asked for at least half of the
-// room, and the round before what that leaves. Within a round, the small results stay whole, and the large ones get the same.
+// share divides the budget between the results of the last two rounds: what the model has just asked for gets at
+// least half of the space, and the round before gets the rest. Within a round, small results stay whole, and large
+// ones get equal shares.
 func (ch *chooser) share(messages, whole []record.Message, most Budget) {
 	before, last := rounds(messages)
 	for _, by := range []struct {
@@ -38,7 +39,7 @@ func (ch *chooser) share(messages, whole []record.Message, most Budget) {
 	}
 }
 
-// level shortens the results that are larger than most.
+// level shortens the results that are longer than most bytes.
 func (ch *chooser) level(messages, whole []record.Message, most int, size func(record.Message) int) {
 	for i := range messages {
 		if n := size(messages[i]); messages[i].Role == "tool" && n > most {
@@ -66,7 +67,7 @@ func sum(sizes []int) int {
 	return n
 }
 
-// fill returns the most that each may have so that all together have no more than room.
+// fill returns the limit for each result so that all together fit into room.
 func fill(sizes []int, room int) int {
 	sizes = slices.Sorted(slices.Values(sizes))
 	for i, s := range sizes {

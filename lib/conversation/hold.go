@@ -18,37 +18,38 @@ import (
 	"clawsh/lib/record"
 )
 
-// pollHold is how often a turn looks whether the conversation is free.
+// pollHold is how often a turn checks whether the conversation is free.
 const pollHold = 20 * time.Millisecond
 
-// holder is who runs a turn in a conversation.
+// holder describes the process that has a turn in a conversation.
 type holder struct {
 	PID   int    `json:"pid"`
 	Since string `json:"since"`
 }
 
-// ErrBusy is the cause of waiting in vain for a conversation.
+// ErrBusy means that another process did not release the conversation in time.
 var ErrBusy = errors.New("the conversation is busy")
 
-// all is the file of the lock on all conversations. Each turn shares it, and it stays.
+// all is the file of the lock on all conversations, which each turn shares. It is never removed.
 const all = ".all"
 
-// imports is the file of the lock between imports, which share it, and whoever forgets conversations. It stays.
+// imports is the file of the lock between imports, which share it, and commands that delete conversations. It is
+// never removed.
 const imports = ".imports"
 
-// importer begins the name of the file in which an import says who it is.
+// importer begins the name of the file in which an import identifies itself.
 const importer = "import-"
 
-// Turns is the directory of the locks by which a conversation has one turn at a time, and is not forgotten meanwhile, whichever
-// processes do so. They are locks (flock(2)) on files, which the kernel takes back when a process ends, however it ends.
+// Turns is the directory of the locks that give a conversation one turn at a time and prevent its deletion meanwhile,
+// across processes. They are flock(2) locks on files, which the kernel releases however a process ends.
 type Turns struct {
 	Dir string
-	// Waiting, if not nil, is told once who holds what Hold waits for.
+	// Waiting, if not nil, is called once with the process that Hold waits for.
 	Waiting func(conversationID string, pid int, since string)
 }
 
-// Hold takes a conversation. One that another process holds is waited for until ctx ends: that is ErrBusy, conversation.busy. It tells
-// whether it has waited, so that what was read before may be old.
+// Hold locks a conversation. It waits for another process's lock until ctx ends, which is ErrBusy, conversation.busy.
+// It reports whether it has waited, since what was read before may then be outdated.
 func (t Turns) Hold(ctx context.Context, conversationID string) (release func(), waited bool, err error) {
 	path := filepath.Join(t.Dir, record.HashBytes([]byte(conversationID))[:32])
 	shared, waited, err := t.take(ctx, filepath.Join(t.Dir, all), unix.LOCK_SH, conversationID)
@@ -61,13 +62,13 @@ func (t Turns) Hold(ctx context.Context, conversationID string) (release func(),
 		return nil, waited || more, err
 	}
 	return func() {
-		os.Remove(path) // by who holds it, so that nobody's else is removed
+		os.Remove(path) // by its owner, so that no other one is removed
 		own.Close()
 		shared.Close()
 	}, waited || more, nil
 }
 
-// HoldAll takes all conversations, those that are yet to begin too.
+// HoldAll locks all conversations, even those that have not begun.
 func (t Turns) HoldAll(ctx context.Context) (release func(), err error) {
 	f, _, err := t.take(ctx, filepath.Join(t.Dir, all), unix.LOCK_EX, "")
 	if err != nil {
@@ -76,10 +77,11 @@ func (t Turns) HoldAll(ctx context.Context) (release func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// HoldImport is for who stores conversations of which the rest is still to come: meanwhile none is forgotten. Imports do not wait for each other.
+// HoldImport is for storing conversations of which more is to come: meanwhile none can be deleted. Imports do not
+// wait for each other.
 func (t Turns) HoldImport(ctx context.Context) (release func(), err error) {
 	var held []*os.File
-	own := filepath.Join(t.Dir, fmt.Sprint(importer, os.Getpid())) // tells others who it is
+	own := filepath.Join(t.Dir, fmt.Sprint(importer, os.Getpid())) // identifies this process to others
 	release = func() {
 		os.Remove(own)
 		for _, f := range held {
@@ -139,7 +141,7 @@ func (t Turns) take(ctx context.Context, path string, how int, conversationID st
 	}
 }
 
-// holder is who holds the lock on a file; of a shared one, any of them.
+// holder returns the process that has the lock on a file; if the lock is shared, any of them.
 func (t Turns) holder(path string, how int) holder {
 	name := filepath.Base(path)
 	if how == unix.LOCK_SH || name != all && name != imports {
@@ -165,7 +167,7 @@ func busy(conversationID string, h holder) error {
 		WithHint("wait for it, or start another conversation")
 }
 
-// takeFile locks the file that has the name, and returns nil if another process holds it.
+// takeFile locks the file that has the name, and returns nil if another process has the lock.
 func takeFile(path string, how int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -179,7 +181,7 @@ func takeFile(path string, how int) (*os.File, error) {
 	if err == nil {
 		var same bool
 		if same, err = isNamed(f, path); err == nil && !same {
-			f.Close() // it was unlocked, and removed, between our opening and locking it
+			f.Close() // it was unlocked and removed between our opening and locking it
 			return nil, nil
 		}
 	}

@@ -10,15 +10,15 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// How much of a tool result Shorten keeps: two thirds of it are its head, the rest its tail.
+// How much of a tool result Shorten keeps: two thirds from its head, the rest from its tail.
 const (
 	keptBytes = 1024
 	noneBytes = 0
 )
 
-// Shorten returns a tool result of which head and tail are left, together at most most bytes, with a line between them that
-// says how much was left out and how the model can read it. Both end with whole lines where there are lines. A result that would
-// not get shorter is returned as it is.
+// Shorten returns the head and tail of a tool result, together at most most bytes, with a line between them that says
+// how much was left out and how the model can read it. It cuts at line ends if there are any. A result that would not
+// get shorter is returned unchanged.
 func Shorten(m record.Message, most int) record.Message {
 	head, tail := cutAt(m.Content, most*2/3, most-most*2/3)
 	if end := strings.LastIndexByte(head, '\n') + 1; end > len(head)/2 {
@@ -27,7 +27,7 @@ func Shorten(m record.Message, most int) record.Message {
 	if begin := strings.IndexByte(tail, '\n') + 1; begin > 0 && begin < len(tail)/2 {
 		tail = tail[begin:]
 	}
-	// One line more than is missing: an error may stand before what the tool wrote.
+	// One line more than is missing: an error may precede the tool's output.
 	from := max(strings.Count(head, "\n"), 1)
 	note := fmt.Sprintf("[%d of %s left out here to save room; read on: file_read {\"path\":%q,\"from_line\":%d}]", len(m.Content)-len(head)-len(tail),
 		spelling.Count(len(m.Content), "byte"), result.Prefix+result.ID(m.ToolCallID), from)
@@ -58,8 +58,8 @@ func cutAt(s string, first, last int) (head, tail string) {
 	return s[:first], s[from:]
 }
 
-// ShortenResult is the form in which Choose sends a tool's result where there is no room for the whole: the least that it takes
-// outside the newest turn. Other messages are returned as they are.
+// ShortenResult returns a tool result in the form in which Choose sends it when space is short, its smallest outside
+// the newest turn. Other messages are returned unchanged.
 func ShortenResult(m record.Message) record.Message {
 	if m.Role != "tool" {
 		return m

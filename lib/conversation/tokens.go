@@ -6,15 +6,15 @@ import (
 	"clawsh/lib/record"
 )
 
-// What is estimated beside the text: what providers wrap around a message and around a call.
+// Estimates for what providers add around a message and a call.
 const (
 	messageTokens = 8
 	callTokens    = 8
 )
 
-// TextTokens estimates the tokens of a text: one for four ASCII bytes and one for two others, rounded up. No tokenizer is
-// asked, since each model has its own. Prose is estimated too high, and so are scripts other than Latin; long runs of digits
-// and base64 may be too low by half.
+// TextTokens estimates the tokens of a text: one for four ASCII bytes and one for two others, rounded up. It uses no
+// tokenizer, since each model has its own. The estimate is too high for prose and for scripts other than Latin, and
+// may be too low by half for long runs of digits and base64.
 func TextTokens(s string) int {
 	other := 0
 	for i := range len(s) {
@@ -25,8 +25,8 @@ func TextTokens(s string) int {
 	return (len(s)-other+3)/4 + (other+1)/2
 }
 
-// Tokens estimates the tokens of a message: its text, its calls with their arguments and ids, and eight for the message and
-// for each call. A message that goes back as it came has what it came with, if that is more.
+// Tokens estimates the tokens of a message: its text, its calls with their arguments and ids, and eight for the
+// message and for each call. For a message that is sent back in its original form, that form counts if it is larger.
 func Tokens(m record.Message) int {
 	n := plainTokens(m)
 	if m.Original != nil {
@@ -43,7 +43,7 @@ func plainTokens(m record.Message) int {
 	return n
 }
 
-// Bytes counts the bytes of a message's texts, and of what it came with.
+// Bytes counts the bytes of a message's texts and of its original form.
 func Bytes(m record.Message) int {
 	n := len(m.Content) + len(m.ToolCallID)
 	if m.Original != nil {

@@ -8,7 +8,8 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// answered ends the turn with a response that calls nothing. One that is not the whole answer says so, and what to do about it.
+// answered ends the turn with a response without calls. If the answer is incomplete, the final says so, and what to
+// do about it.
 func (t *turn) answered(resp *record.Response) {
 	f := &t.final
 	empty := strings.TrimSpace(resp.FinalText) == ""

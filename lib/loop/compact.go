@@ -13,12 +13,12 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// ErrSmall means that a conversation has no turns that a summary could stand for.
+// ErrSmall means that a conversation has no turns that a summary could replace.
 var ErrSmall = errors.New("there is nothing to summarise")
 
-// Compact has the model write a summary of all turns but the newest keep, at least one, and of the summary before. It is durable
-// when Compact returns, and from then on sent in the place of those turns; the turns are kept in the memory. A conversation
-// without others is ErrSmall. After any error the conversation is as it was.
+// Compact has the model write a summary of all turns but the newest keep (at least one), and of the previous summary.
+// It is durable when Compact returns, and from then on is sent in place of those turns, which stay in the memory.
+// ErrSmall means that there are no other turns. After an error the conversation is unchanged.
 func (l *Loop) Compact(ctx context.Context, keep int) (record.Summary, error) {
 	old := l.history.Turns[:max(0, len(l.history.Turns)-max(1, keep))]
 	if len(old) == 0 {
@@ -31,8 +31,8 @@ func (l *Loop) Compact(ctx context.Context, keep int) (record.Summary, error) {
 	return l.summarise(ctx, old, newest.ID, func(*record.Request, *record.Response) error { return nil })
 }
 
-// compact writes a summary before a turn if the conversation has become too long. What the model or its provider gets wrong
-// about it is a warning: the turn goes on with what there is.
+// compact writes a summary before a turn if the conversation has become too long. If the model or its provider fails,
+// that is a warning, and the turn continues without a new summary.
 func (t *turn) compact(ctx context.Context) error {
 	if t.CompactAt <= 0 || t.history.Tokens() < t.CompactAt {
 		return nil
@@ -63,8 +63,8 @@ func (t *turn) compact(ctx context.Context) error {
 	return nil
 }
 
-// reload takes the turns before this one from the memory, with those that others have added and without those that were deleted.
-// What began behind this one is left for later.
+// reload reads the turns before this one from the memory, with those that others have added and without those that
+// were deleted. Turns that began after this one are left for later.
 func (t *turn) reload(ctx context.Context) error {
 	if t.Reload == nil || t.Ephemeral {
 		return nil
@@ -85,7 +85,7 @@ func (t *turn) reload(ctx context.Context) error {
 	return nil
 }
 
-// fallen are the turns that a summary is to stand for: all but the newest one, and those before it that are small together.
+// fallen returns the turns for a summary to replace: all but the newest, and those before it that are small together.
 func fallen(turns []conversation.Turn, small int) []conversation.Turn {
 	n := len(turns) - 1
 	if n < 1 {
@@ -102,9 +102,9 @@ func fallen(turns []conversation.Turn, small int) []conversation.Turn {
 	return turns[:n]
 }
 
-// summarise has a summary written of the summary before and the old turns, which are the first of the conversation, makes it
-// durable and puts it in their place. Used is told of each response; after an error of it no other
-// request is made.
+// summarise has the model write a summary of the previous summary and the old turns, the first of the conversation,
+// makes it durable and replaces them by it. It calls used with each response; if that fails, it makes no more
+// requests.
 func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID string, used func(*record.Request, *record.Response) error) (record.Summary, error) {
 	s := record.Summary{V: record.Version, Kind: record.KindSummary, ID: record.NewID("sum-"), ConversationID: l.ConversationID, TurnID: turnID, Agent: l.Agent,
 		Content: l.history.Summary, ThroughTurnID: old[len(old)-1].ID, ThroughRecordID: old[len(old)-1].Record, Turns: len(old)}
@@ -126,9 +126,9 @@ func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID st
 	return s, nil
 }
 
-// write asks for the content of a summary, and returns the last response, nil if there was none.
+// write asks for the content of a summary, and returns the last response, or nil.
 func (l *Loop) write(ctx context.Context, s *record.Summary, old []conversation.Turn, used func(*record.Request, *record.Response) error) (last *record.Response, err error) {
-	// a request holds a transcript and the summary so far, each of them half of what the model can be sent
+	// a request contains a transcript and the summary so far, each at most half of what the model can be sent
 	texts := conversation.Transcripts(old, (l.Budget.Tokens+1)/2)
 	for i, text := range texts {
 		req := l.summaryRequest(s.Content, text, s.TurnID)
@@ -153,8 +153,8 @@ func (l *Loop) write(ctx context.Context, s *record.Summary, old []conversation.
 	return last, nil
 }
 
-// wasted stores what a summary used that came to nothing because of an error, which it returns: as a response without text, which
-// no model is sent and every count includes.
+// wasted stores the usage of a failed summary, as a response without text, which is sent to no model and included in
+// every count. It returns the error.
 func (l *Loop) wasted(ctx context.Context, s *record.Summary, last *record.Response, cause error) error {
 	if last == nil {
 		return cause
@@ -170,7 +170,7 @@ func (l *Loop) wasted(ctx context.Context, s *record.Summary, last *record.Respo
 	return cause
 }
 
-// keep makes a record durable, if anything is kept.
+// keep makes a record durable, unless the conversation is ephemeral.
 func (l *Loop) keep(ctx context.Context, line []byte) error {
 	if l.Ephemeral {
 		return nil
@@ -183,7 +183,7 @@ const unchanged = "nothing was changed; try again, or use another model"
 // smallSummary is how many tokens a summary may always have, even of less.
 const smallSummary = 1000
 
-// acceptable refuses a summary that says nothing, or so much that it takes the place of what comes after it.
+// acceptable rejects a summary that is empty, or so long that it would displace later turns.
 func (l *Loop) acceptable(text string, old []conversation.Turn) error {
 	most := max(smallSummary, conversation.Conversation{Summary: l.history.Summary, Turns: old}.Tokens()/2)
 	if l.Budget.Tokens > 0 {
@@ -204,8 +204,8 @@ func (l *Loop) summaryRequest(earlier, transcript, turnID string) *record.Reques
 		Messages: []record.Message{conversation.SummaryRequest(earlier, transcript, record.NewID(""))}}
 }
 
-// askOnce sends a request that offers no tools and returns the response. Calls that a model makes all the same are read and not
-// run; nothing of it is passed on or stored.
+// askOnce sends a request without tools and returns the response. Calls that a model makes anyway are read but not
+// run; nothing is passed on or stored.
 func (l *Loop) askOnce(ctx context.Context, req *record.Request) (*record.Response, error) {
 	line, err := record.Encode(req)
 	if err != nil {

@@ -9,18 +9,17 @@ import (
 	"clawsh/lib/record"
 )
 
-// mistakes are the rules of calls that were denied for what a model got wrong: its arguments, or the name of the tool.
+// mistakes are the rules that deny calls because of the model's mistakes: wrong arguments, or an unknown tool.
 var mistakes = []string{"args.invalid", "tool.unknown"}
 
-// Complains tells whether a denial is a reason to complain: a no from a person, and what a model got wrong, are none.
+// Complains reports whether a denial needs attention. A person's no and the model's mistakes do not.
 func Complains(d record.Denial) bool {
 	return d.Approval != record.ApprovalRefused && !slices.Contains(mistakes, d.Rule)
 }
 
-// ExitCode is the exit code that a turn ends a program with (DESIGN §8): 0 if it was answered, 71 if a program was
-// not run for want of a sandbox, 77 if it was answered but
-// a call had been denied with nobody asked, so that cron notices, and else by the reason why there is no answer. A no
-// from a person, and what a model got wrong, are no reason to complain.
+// ExitCode returns the exit code for a turn: 0 if it was answered, 71 if a program was not run because there was no
+// sandbox, 77 if it was answered but a call was denied without asking anyone, so that cron notices, and otherwise a
+// code for the reason why there is no answer. A person's no and the model's mistakes do not count as denials.
 func ExitCode(f record.Final) int {
 	switch f.StopReason {
 	case record.StopFinalText:

@@ -7,7 +7,7 @@ import (
 	"clawsh/lib/conversation"
 )
 
-// hold takes the conversation for one turn.
+// hold locks the conversation for one turn.
 func (l *Loop) hold(ctx context.Context) (release func(), waited bool, err error) {
 	if l.Turns == "" {
 		return func() {}, false, nil

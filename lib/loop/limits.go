@@ -9,15 +9,15 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// spending is what a turn has used so far. A response without usage is estimated: a provider that counts nothing must not make a
-// limit nothing.
+// spending is what a turn has used so far. A response without usage is estimated, so that a limit works even if the
+// provider does not count.
 type spending struct {
 	usage    record.Usage
 	cost     float64
 	unpriced string // a model that answered and has no price
 }
 
-// spend adds the usage of a response to the final record, and to what is held against the limits.
+// spend adds the usage of a response to the final record and to the turn's spending.
 func (t *turn) spend(req *record.Request, resp *record.Response) {
 	t.final.Usage = t.final.Usage.Add(resp.Usage)
 	u := resp.Usage
@@ -50,7 +50,8 @@ func estimate(req *record.Request, resp *record.Response) record.Usage {
 	return record.Usage{InputTokens: int64(in), OutputTokens: int64(out)}
 }
 
-// limited tells whether the turn may ask the model no more, and says so in the final record.
+// limited reports whether the turn has reached a limit and may not ask the model again, and says so in the final
+// record.
 func (t *turn) limited() bool {
 	switch {
 	case t.MaxTokens > 0 && t.spent.usage.Total() >= t.MaxTokens:
@@ -74,7 +75,7 @@ func (t *turn) limited() bool {
 	return true
 }
 
-// exhausted tells whether the turn has had all rounds of tools that it may have, and says so in the final record.
+// exhausted reports whether the turn has used up its rounds of tools, and says so in the final record.
 func (t *turn) exhausted() bool {
 	if t.final.Rounds < t.MaxToolRounds {
 		return false
@@ -86,12 +87,12 @@ func (t *turn) exhausted() bool {
 	return true
 }
 
-// refuse answers the calls of a turn that ends by a limit.
+// refuse answers the calls of a turn that has reached a limit.
 func (t *turn) refuse(calls []record.CallPart) {
 	for _, c := range calls {
 		t.say(record.Message{Role: "tool", ToolCallID: c.ID, IsError: true, Content: conversation.NotRun(t.final.StopReason)})
 	}
 }
 
-// amount writes an amount of money as people do, without an exponent.
+// amount formats an amount of money without an exponent.
 func amount(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

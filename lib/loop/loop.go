@@ -23,26 +23,26 @@ import (
 	"clawsh/lib/record"
 )
 
-// Options says how a Loop works. Everything but Starter and Emit may be zero.
+// Options configure a Loop. All but Starter and Emit may be zero.
 type Options struct {
 	// Agent is the agent's id; SystemPrompt its identity.
 	Agent, SystemPrompt string
-	// Facts tells what a model has to know of where it works; it stands behind the prompt.
+	// Facts tells the model where it works; it follows the system prompt.
 	Facts func(now time.Time) string
-	// Project reads what stands behind it about the project, for each turn anew.
+	// Project reads what follows about the project, again for each turn.
 	Project func() (Project, error)
 	// Provider and Model override the configured ones.
 	Provider, Model string
 	// Temperature is passed to the provider if set.
 	Temperature *float64
-	// Stream asks for the answer piece by piece.
+	// Stream asks for the answer in pieces.
 	Stream bool
 	// MaxToolRounds bounds the rounds of tool calls of a turn.
 	MaxToolRounds int
-	// Timeout bounds a turn; zero means not at all.
+	// Timeout limits a turn; zero means no limit.
 	Timeout time.Duration
-	// MaxTokens and MaxCost bound what a turn uses, summaries included: it ends before the request after the one that reaches
-	// them. Zero means not at all. Price says what the usage of a model costs.
+	// MaxTokens and MaxCost limit what a turn uses, summaries included: once reached, no further request is sent. Zero
+	// means no limit. Price returns the cost of a model's usage.
 	MaxTokens int64
 	MaxCost   float64
 	Price     func(provider, model string, u record.Usage) (cost float64, known bool)
@@ -51,42 +51,42 @@ type Options struct {
 	// ConversationID and Conversation resume one.
 	ConversationID string
 	Conversation   conversation.Conversation
-	// LeftOut is how many of the conversation's oldest turns Conversation lacks.
+	// LeftOut is how many of the conversation's oldest turns are not in Conversation.
 	LeftOut int
-	// Reload gives a conversation as it is stored, and how many of its oldest turns that lacks, before old turns are summarised
-	// in a turn: others may have gone on with it, and a summary must not stand for what it did not see. Without it, there are
-	// no others.
+	// Reload returns the stored conversation, and how many of its oldest turns are left out. It is called before old
+	// turns are summarised: other processes may have continued the conversation, and a summary must not replace turns
+	// that it does not cover. Nil means that there are no other processes.
 	Reload func(ctx context.Context, conversationID string) (stored conversation.Conversation, leftOut int, err error)
-	// Turns is the directory of the locks by which a conversation has one turn at a time, whichever processes run them; empty means that
-	// nobody else can. Waiting is told that another process's turn is waited for.
+	// Turns is the directory of the locks that give a conversation one turn at a time across processes; empty means
+	// that there are no other processes. Waiting is called when the turn waits for another process's turn.
 	Turns   string
 	Waiting func(conversationID string, pid int, since string)
-	// Stored changes whenever the memory does; Seen is what it was before Conversation was read.
+	// Stored returns a value that changes with the memory; Seen is its value before Conversation was read.
 	Stored func() string
 	Seen   string
-	// Events asks for the user and response records, too.
+	// Events makes Emit get the user and response records, too.
 	Events bool
 	// Ephemeral keeps nothing of the conversation: claw-mem is not started.
 	Ephemeral bool
-	// Shown waits until people have seen a tool call, before a question about it is asked; without it nobody sees it before.
+	// Shown, if set, waits until people have seen a tool call, before a question about it is asked.
 	Shown func(ctx context.Context, callID string) error
-	// Check tells why no tool may run any more: the configuration has changed in the turn, and cannot be read.
+	// Check returns why no tool may run any more: the configuration has changed during the turn and cannot be read.
 	Check func() error
 	// Budget bounds what is sent of the conversation.
 	Budget conversation.Budget
-	// CompactAt is the size in estimated tokens from which on old turns are summarised before a turn; zero means never.
+	// CompactAt is the size in estimated tokens at which old turns are summarised before a turn; zero means never.
 	CompactAt int
-	// Starter says how the stages are started.
+	// Starter starts the stages.
 	Starter Starter
 	// Emit gets every record that the turn produces: deltas, tool calls, tool results and the final.
 	Emit func(line []byte) error
-	// Event gets what happens, for the log.
+	// Event gets events for the log.
 	Event func(event string, attrs ...any)
-	// Warn gets what went wrong and does not end the turn, for the log.
+	// Warn gets, for the log, failures that do not end the turn.
 	Warn func(event string, attrs ...any)
 }
 
-// Starter gives the command of each stage.
+// Starter returns the command of each stage.
 type Starter interface {
 	LLM() (process.Spec, error)
 	Tools() ([]process.Spec, error)
@@ -103,7 +103,7 @@ type Loop struct {
 	started    bool
 }
 
-// New returns a Loop. Nothing is started before the first turn, or before Warm.
+// New returns a Loop. It starts nothing before the first turn or Warm.
 func New(o Options) *Loop {
 	l := &Loop{Options: o, history: o.Conversation, started: o.ConversationID != ""}
 	if l.ConversationID == "" {
@@ -125,8 +125,8 @@ func (l *Loop) defaults() {
 	}
 }
 
-// Renew continues the conversation with other options, of which those that say which conversation it is do not count. The stages
-// end; they are started anew when they are needed. No turn may be running.
+// Renew continues the conversation with other options; those that name the conversation are ignored. The stages end,
+// and are restarted when they are needed. No turn may be running.
 func (l *Loop) Renew(o Options) {
 	l.Close()
 	o.ConversationID, o.Conversation, o.LeftOut, o.Seen = l.ConversationID, l.Conversation, l.LeftOut, l.Seen
@@ -160,7 +160,7 @@ func (l *Loop) Warm(ctx context.Context) error {
 	return nil
 }
 
-// startChain starts the tool chain if it is not running.
+// startChain starts the tool chain unless it is running.
 func (l *Loop) startChain(ctx context.Context) error {
 	if l.chain != nil {
 		return nil
@@ -194,10 +194,10 @@ func (l *Loop) set(change func()) {
 	change()
 }
 
-// Close ends all stages after they have finished what they were given.
+// Close ends all stages after they have finished their work.
 func (l *Loop) Close() {
 	if l.mem != nil {
-		l.mem.closeInput() // it takes the longest to end: it begins while the others do
+		l.mem.closeInput() // it takes the longest to end, so it begins while the others do
 	}
 	for _, p := range []*peer{l.llm, l.chain} {
 		if p != nil {

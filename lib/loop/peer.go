@@ -13,14 +13,14 @@ import (
 	"clawsh/lib/sibling"
 )
 
-// Grace periods when stages are ended: first they may finish, then they are told to, then they are killed.
+// Grace periods when stages are ended: first they may finish, then they are told to end, then they are killed.
 const (
 	stopGrace   = 2 * time.Second
 	cancelGrace = 5 * time.Second
 )
 
-// peer is a conversation with one stage, or with a chain of stages joined by kernel pipes: lines in at the first, lines
-// out of the last. A reader of its own always drains the output, so that no stage can block on us.
+// peer is a conversation with one stage, or with a chain of stages joined by kernel pipes: lines in at the first,
+// lines out of the last. A reader of its own always drains the output, so that no stage can block because of us.
 type peer struct {
 	name   string
 	stages []*process.Stage
@@ -44,7 +44,7 @@ func start(ctx context.Context, name string, specs ...process.Spec) (*peer, erro
 	return p, nil
 }
 
-// watch notices a stage that ends while there may still be something for it to do.
+// watch notices when a stage ends while it may still have work to do.
 func (p *peer) watch() {
 	var first sync.Once
 	for _, s := range p.stages {
@@ -59,8 +59,8 @@ func (p *peer) watch() {
 	}
 }
 
-// read delivers the output line by line until it ends. A line that is no record would be a defect of ours: it ends the
-// conversation, and the turn with an error.
+// read delivers the output line by line until it ends. A line that is not a record would be our own defect: it ends
+// the conversation, and the turn with an error.
 func (p *peer) read(out io.Reader) {
 	defer close(p.lines)
 	lines := record.NewLineReader(out)
@@ -85,7 +85,7 @@ func (p *peer) send(line []byte) error {
 	return nil
 }
 
-// closeInput tells the stages that no more will come.
+// closeInput tells the stages that there is no more input.
 func (p *peer) closeInput() {
 	p.once.Do(func() {
 		close(p.closed)
@@ -93,8 +93,8 @@ func (p *peer) closeInput() {
 	})
 }
 
-// gone describes why the conversation ended: which stage did, and how. A stage that a signal told to end ends the turn as one that we
-// got.
+// gone describes why the conversation ended: which stage ended, and how. A signal that ended a stage ends the turn as
+// if we had received it.
 func (p *peer) gone(err error) error {
 	gone := p.describe(err)
 	for _, s := range p.stages {
@@ -124,7 +124,7 @@ func (p *peer) describe(err error) error {
 	return &StageError{Stage: who, Err: err}
 }
 
-// culprit names the stage that was killed, else the one that failed, if there is one yet.
+// culprit returns the stage that was killed, otherwise one that failed, if there is one yet.
 func (p *peer) culprit() string {
 	for _, ending := range []process.Ending{process.Signalled, process.Failed} {
 		for _, stage := range p.stages {
@@ -136,7 +136,7 @@ func (p *peer) culprit() string {
 	return ""
 }
 
-// cancel ends what is in flight: the stages report it and end. The caller goes on reading until they have.
+// cancel ends what is in flight: the stages report it and end. The caller continues reading until then.
 func (p *peer) cancel() {
 	p.closeInput()
 	for _, s := range p.stages[:max(1, len(p.stages)-1)] {
@@ -144,7 +144,8 @@ func (p *peer) cancel() {
 	}
 }
 
-// stop ends the conversation after all input has been handled, and tells whether all stages ended without being killed.
+// stop ends the conversation after all input has been handled, and reports whether all stages ended without being
+// killed.
 func (p *peer) stop() (whole bool) {
 	p.closeInput()
 	for range p.lines {
@@ -173,5 +174,5 @@ type StageError struct {
 // Error names the stage and how it ended.
 func (e *StageError) Error() string { return e.Stage + ", in the middle of a turn" }
 
-// Unwrap returns what was noticed first.
+// Unwrap returns the first cause.
 func (e *StageError) Unwrap() error { return e.Err }

@@ -17,21 +17,21 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// Bounds of a project file: what the model is sent of it, and what is read to tell its hash.
+// Limits of a project file: how much the model is sent, and how much is read for the hash.
 const (
 	maxProjectSent = 8 << 10
 	maxProjectRead = 1 << 20
 )
 
-// Project is what a project says about itself to a model: a file in the workspace's root. It is data. It is read anew for each
-// turn, and no verdict depends on it.
+// Project is a project file: a file in the workspace's root that tells a model about the project. It is data. It is
+// read again for each turn, and no verdict depends on it.
 type Project struct {
 	record.ProjectFile
-	Text string // what stands in the system prompt; empty if there is no such file
+	Text string // its text in the system prompt; empty if there is no such file
 }
 
-// ReadProject reads the project file of the workspace in force. That there is none is no error. A link, anything that is not a
-// regular file of text, and one that the configuration forbids are refused.
+// ReadProject reads the project file of the current workspace. A missing file is not an error; a link, anything but a
+// regular text file, and a forbidden path are.
 func ReadProject(cfg *config.Config) (Project, error) {
 	name := cfg.Context.ProjectFile
 	if name == "" || cfg.WorkspaceDir == "" {
@@ -87,7 +87,7 @@ func readProject(cfg *config.Config, name string) ([]byte, error) {
 	return data, nil
 }
 
-// block marks the text as what it is. Every line of it begins with a bar, so that none can look like the end of the block.
+// block marks the text as data. Every line begins with a bar, so that none can look like the end of the block.
 func (p Project) block(data []byte) string {
 	text, note := strings.TrimRight(terminal.Sanitize(string(data)), "\n\t "), ""
 	if len(text) > maxProjectSent {
@@ -105,7 +105,8 @@ func (p Project) block(data []byte) string {
 		p.Name, p.SHA256, strings.ReplaceAll(text, "\n", "\n| "), p.Name, note)
 }
 
-// readProject reads the project file at the beginning of a turn. One that cannot be used is told about, and the turn does without.
+// readProject reads the project file at the beginning of a turn. If it cannot be used, there is a warning and the
+// turn continues without it.
 func (t *turn) readProject() {
 	if t.Project == nil {
 		return

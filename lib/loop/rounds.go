@@ -11,11 +11,11 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// fewRounds is how many rounds of tools are so few that the model is told.
+// fewRounds is the number of remaining rounds of tools from which on the model is told.
 const fewRounds = 2
 
-// roundsLeft adds to the newest result how many rounds of tools are left, where they are few. It is said in the request only: what
-// is kept of the conversation is what the tools said.
+// roundsLeft adds to the newest result how many rounds of tools are left, if they are few. Only the request contains
+// this; the conversation keeps what the tools said.
 func (t *turn) roundsLeft(messages []record.Message) []record.Message {
 	left := t.MaxToolRounds - t.final.Rounds
 	n := len(messages)
@@ -37,8 +37,8 @@ func roundsNote(left int, last bool) string {
 	return fmt.Sprintf("%s of tool calls are left in this turn", spelling.Count(left, "round"))
 }
 
-// conclude asks once more, without tools, when the rounds are spent: so that there is an answer. The turn has reached its limit all
-// the same, and a provider that fails now changes nothing about it.
+// conclude asks once more, without tools, when the rounds are used up, so that there is an answer. The turn has still
+// reached its limit, and a failure of the provider now does not change that.
 func (t *turn) conclude(ctx context.Context) error {
 	reached := t.final
 	over := t.limited()

@@ -49,7 +49,7 @@ func (s *store) notify() {
 	}
 }
 
-// put sends one record to be persisted.
+// put sends one record to be stored.
 func (s *store) put(line []byte) error {
 	s.sent++
 	return s.send(line)
@@ -77,7 +77,7 @@ func (s *store) sync(ctx context.Context) error {
 	}
 }
 
-// broken tells whether the store cannot be used for another turn.
+// broken reports whether the store cannot be used for another turn.
 func (s *store) broken() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// round runs calls under a configuration that can be read, before and after: half of a policy is none. Where it cannot, each stage
-// would say so that starts or decides; it is said here, once.
+// round runs calls if the configuration can be read before and after: half a policy is not a policy. Otherwise each
+// stage that starts or decides would report it; here it is reported once.
 func (t *turn) round(ctx context.Context, calls []record.Line) error {
 	if err := t.Check(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (t *turn) runTools(ctx context.Context, calls []record.Line) error {
 	return nil
 }
 
-// reserve asks claw-receipt, through the chain, for room for receipts.
+// reserve asks claw-receipt, through the chain, to reserve room for receipts.
 func (p *peer) reserve(receipts int) (id string, err error) {
 	ask := record.Reserve{V: record.Version, Kind: record.KindReserve, ID: record.NewID("reserve-"), Receipts: receipts}
 	line, err := record.Encode(ask)
@@ -75,7 +75,7 @@ func (p *peer) reserve(receipts int) (id string, err error) {
 	return ask.ID, p.send(line)
 }
 
-// reserved waits until there is room. No call may be sent before: what cannot leave a receipt is not run.
+// reserved waits until there is room. No call may be sent before: a call that cannot leave a receipt is not run.
 func (p *peer) reserved(ctx context.Context, id string) error {
 	for {
 		line, err := next(ctx, p)
@@ -94,8 +94,8 @@ func (p *peer) reserved(ctx context.Context, id string) error {
 	}
 }
 
-// feed writes the calls without holding up the reader of the results: pipes are small. A failed write shows as the end of
-// the results.
+// feed writes the calls without blocking the reader of the results, since pipes are small. If a write fails, the
+// results end.
 func (t *turn) feed(p *peer, calls []record.Line) {
 	for _, c := range calls {
 		if _, err := p.in.Write(append(c.Clone().Bytes(), '\n')); err != nil {
@@ -125,7 +125,7 @@ func (t *turn) result(line record.Line, waiting map[string]bool) error {
 	return errors.Join(t.store(line.Bytes()), t.Emit(line.Bytes()))
 }
 
-// stopped is why a tool was cancelled that the emergency stop ended (claw-exec).
+// stopped is claw-exec's reason for cancelling a tool because of the emergency stop.
 const stopped = "emergency stop"
 
 // note adds a result to the conversation and to the final record.
@@ -149,7 +149,8 @@ func (t *turn) note(r record.ToolResult) {
 	}
 }
 
-// denial says what denied a call, or ended it: the emergency stop does both, and before the call began it speaks through claw-exec.
+// denial says what denied or ended a call. The emergency stop does both; just before a call begins, claw-exec reports
+// it.
 func denial(r record.ToolResult) (d record.Denial, ok bool) {
 	d = record.Denial{ID: r.ID, Tool: r.Tool, Reason: r.Error}
 	if r.Verdict != nil {

@@ -16,23 +16,23 @@ import (
 // turn is the state of one turn.
 type turn struct {
 	*Loop
-	other bool            // it continues another conversation than the turn before
+	other bool            // it continues a different conversation than the turn before
 	held  bool            // the conversation is ours
-	said  strings.Builder // what was streamed of the response that is being written
+	said  strings.Builder // the part of the current response that was streamed
 
 	metadata record.Raw // the user's
 	id       string
 	final    record.Final
 	spent    spending
-	last     bool // the rounds are spent, and the answer is asked for without tools
-	// project is the part of the system prompt that the workspace has a say in.
+	last     bool // the rounds are used up, and the answer is asked for without tools
+	// project is the part of the system prompt that comes from the workspace.
 	project string
 }
 
 // ErrTimeout is the cause of a turn that took longer than Options.Timeout.
 var ErrTimeout = errors.New("the turn took too long")
 
-// Turn runs one turn and returns its final record, which has been emitted, and persisted unless its Error says
+// Turn runs one turn and returns its final record, which has been emitted, and stored unless its Error says
 // otherwise. A cancelled context ends the turn early: what was done is kept, and the final says so. The error is not
 // nil only if the final could not be emitted.
 func (l *Loop) Turn(ctx context.Context, user record.User) (record.Final, error) {
@@ -55,8 +55,7 @@ func (l *Loop) Turn(ctx context.Context, user record.User) (record.Final, error)
 	return t.finish(ctx)
 }
 
-// Refuse ends a turn before it begins, for a reason that lies outside of it. Nothing of it is kept but its final record, which is
-// emitted.
+// Refuse ends a turn before it begins, for an outside reason. It emits a final record and keeps nothing else.
 func (l *Loop) Refuse(ctx context.Context, user record.User, why error) (record.Final, error) {
 	id, history, leftOut := l.ConversationID, l.history, l.LeftOut
 	t := l.begin(&user)
@@ -87,7 +86,7 @@ func (l *Loop) begin(user *record.User) *turn {
 		ConversationID: l.ConversationID, TurnID: user.TurnID, Agent: l.Agent, Denials: []record.Denial{}, Receipts: []string{}}}
 }
 
-// changed tells whether others may have added to a stored conversation since it was read.
+// changed reports whether others may have added to a stored conversation since it was read.
 func (t *turn) changed() bool {
 	return t.Stored != nil && len(t.history.Turns) > 0 && t.Stored() != t.Seen
 }
@@ -103,7 +102,7 @@ func (t *turn) run(ctx context.Context, user record.User) error {
 	t.readProject()
 	t.history.Turns = append(t.history.Turns, conversation.Turn{ID: t.id, Record: t.final.ID})
 	t.say(record.Message{Role: "user", Content: user.Content})
-	if t.other { // it may be one that is stored
+	if t.other { // it may be a stored one
 		if err := t.reload(ctx); err != nil {
 			return err
 		}
@@ -148,7 +147,7 @@ func (t *turn) say(m record.Message) {
 	}
 }
 
-// begun keeps the user's record, and passes it on if that was asked for.
+// begun stores the user's record, and emits it if Events is set.
 func (t *turn) begun(user record.User) error {
 	line, err := record.Encode(user)
 	if err == nil {
@@ -160,7 +159,7 @@ func (t *turn) begun(user record.User) error {
 	return err
 }
 
-// persist sends a record to claw-mem without waiting.
+// persist sends a record to claw-mem to be stored, without waiting.
 func (t *turn) persist(v any) error {
 	line, err := record.Encode(v)
 	if err != nil {
@@ -265,7 +264,7 @@ func next(ctx context.Context, p *peer) (record.Line, error) {
 	return record.Line{}, p.gone(fmt.Errorf("%s ended", p.name))
 }
 
-// reported is the error that an error record tells of, with the exit code of what ends by it.
+// reported returns the error in an error record, with its exit code.
 func reported(line record.Line) error {
 	var e record.Error
 	if err := record.DecodeOpen(line.Bytes(), &e); err != nil {
@@ -278,7 +277,7 @@ func reported(line record.Line) error {
 	return &envelope.Error{Code: e.Code, Message: e.Message, Hint: e.Hint, Exit: exit}
 }
 
-// fail turns what went wrong into the final's stop reason, and ends the stages that were in the middle of it.
+// fail turns an error into the final's stop reason, and ends the stages that were involved.
 func (t *turn) fail(ctx context.Context, err error) {
 	e := envelope.From(err)
 	t.final.Error, t.final.ErrorCode, t.final.Hint = e.Message, e.Code, e.Hint
@@ -305,7 +304,8 @@ func (t *turn) fail(ctx context.Context, err error) {
 	t.final.CancelObserved = ended && (t.final.StopReason == record.StopCancelled || t.final.StopReason == record.StopTimeout)
 }
 
-// cancelled says that a signal ended the turn: ours, or one by which a stage ended, as when a whole process group is sent it.
+// cancelled says that a signal ended the turn: one to us, or one that ended a stage, as when a whole process group
+// gets it.
 func (t *turn) cancelled(ctx context.Context, e *envelope.Error) {
 	if e.Code != "cancelled" {
 		e = envelope.Cancelled(syscall.SIGTERM)
@@ -316,12 +316,12 @@ func (t *turn) cancelled(ctx context.Context, e *envelope.Error) {
 	}
 }
 
-// signalled tells whether the context was cancelled by whoever wants the turn to end, and not by the clock.
+// signalled reports whether somebody cancelled the context, and not the clock.
 func signalled(ctx context.Context) bool {
 	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrTimeout)
 }
 
-// keepSaid makes what was streamed of a response that did not come to its end the answer, as far as it goes.
+// keepSaid makes the streamed part of an incomplete response the answer.
 func (t *turn) keepSaid() {
 	if t.said.Len() == 0 {
 		return
@@ -330,8 +330,8 @@ func (t *turn) keepSaid() {
 	t.say(record.Message{Role: "assistant", Content: t.final.Content})
 }
 
-// abandon ends claw-llm and the tool chain; results of calls that were in flight are kept. It tells whether all of them ended by
-// themselves.
+// abandon ends claw-llm and the tool chain; results of calls that were in flight are kept. It reports whether all of
+// them ended by themselves.
 func (t *turn) abandon() bool {
 	ended := true
 	if t.llm != nil && t.final.StopReason != record.StopProviderError {
@@ -348,7 +348,7 @@ func (t *turn) abandon() bool {
 	return ended
 }
 
-// finish persists the final, waits until everything is durable, and emits it.
+// finish stores the final, waits until everything is durable, and emits it.
 func (t *turn) finish(ctx context.Context) (record.Final, error) {
 	t.final.TS = record.Now()
 	if err := t.persistFinal(context.WithoutCancel(ctx)); t.held && err != nil && t.final.StopReason != record.StopStageError {
@@ -364,7 +364,8 @@ func (t *turn) finish(ctx context.Context) (record.Final, error) {
 	return t.final, t.emitRecord(t.final)
 }
 
-// notPersisted says so in the final. Where a signal ended claw-mem, as when it comes to all before claw-mem can take it, the turn is cancelled.
+// notPersisted says in the final that it could not be stored. If a signal ended claw-mem, as when all processes get
+// it before claw-mem can handle it, the turn is cancelled.
 func (t *turn) notPersisted(ctx context.Context, e *envelope.Error) {
 	if e.Code == "cancelled" {
 		t.cancelled(ctx, e)

@@ -9,7 +9,7 @@ import (
 
 func stageAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
 
-// treeAttributes gives a tool a session and process group of its own, and kills it when we die.
+// treeAttributes gives a tool its own session and process group, and kills it when we die.
 func treeAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }

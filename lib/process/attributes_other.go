@@ -8,5 +8,5 @@ func stageAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
 func treeAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// children is known on Linux only: elsewhere what leaves the process group is not found.
+// children works only on Linux: elsewhere, processes that leave the process group are not found.
 func children(int) []int { return nil }

@@ -1,5 +1,5 @@
-// Package process finds, starts and ends other programs: the stages of clawsh as coprocesses over kernel pipes, and tools
-// as trees that can be killed whole. Children get an environment that is put together for them, never the parent's.
+// Package process finds, starts and ends other programs: the stages of clawsh as coprocesses over kernel pipes, and
+// tools as trees that can be killed whole. Children get an environment made for them, never the parent's.
 package process
 
 import (
@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Find returns the absolute path of a program of ours: beside our own executable, else in an absolute directory of PATH.
-// It never looks in the working directory.
+// Find returns the absolute path of one of our programs: beside our own executable, otherwise in an absolute
+// directory of PATH. It never looks in the current directory.
 func Find(name string) (string, error) {
 	if name == "" || strings.ContainsRune(name, filepath.Separator) {
 		return "", fmt.Errorf("find program %q: want a plain name", name)
@@ -31,7 +31,7 @@ func Find(name string) (string, error) {
 	return "", fmt.Errorf("%s is neither beside clawsh nor on PATH", name)
 }
 
-// OnPath looks for a program in the absolute directories of PATH alone.
+// OnPath looks for a program only in the absolute directories of PATH.
 func OnPath(name string) (path string, ok bool) {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && executable(path) {
@@ -41,8 +41,8 @@ func OnPath(name string) (path string, ok bool) {
 	return "", false
 }
 
-// Self is our own program, to be run again: the very same file, where the system lets us name it, even if another has taken
-// its place.
+// Self returns a path to our own program, to run it again: to the same file where the system allows that, even if it
+// has been replaced.
 func Self() string {
 	const link = "/proc/self/exe"
 	if _, err := os.Readlink(link); err == nil {
@@ -54,8 +54,8 @@ func Self() string {
 	return os.Args[0]
 }
 
-// Socketpair makes the two ends of a connection between us and a part of us (StartHelper). Programs that we start inherit
-// neither.
+// Socketpair returns the two ends of a connection between us and a helper (StartHelper). Programs that we start
+// inherit neither.
 func Socketpair() (a, b *os.File, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -74,13 +74,13 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// passed are the variables that children get if they are set: what programs need to find their way, nothing that could
-// hold a secret.
+// passed are the variables that children get if they are set: what programs need, and nothing that could contain a
+// secret.
 var passed = []string{"PATH", "HOME", "TMPDIR", "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG"}
 
-// Environment chooses from environ what a child may see: the allowlist, LC_* and CLAWSH_* variables, and the extras that
-// are named. What looks like a secret by its name (key, token, secret, password, credential) passes only as an extra. The
-// result is never nil.
+// Environment selects from environ what a child may see: the allowlist, LC_* and CLAWSH_* variables, and the named
+// extras. A variable whose name looks like a secret's (key, token, secret, password, credential) passes only as an
+// extra. The result is never nil.
 func Environment(environ []string, extras ...string) []string {
 	out := []string{}
 	for _, e := range environ {

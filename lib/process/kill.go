@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// killRounds bounds how often processes that come faster than they can be listed are gone after.
+// killRounds bounds how often processes are listed and killed that appear faster than they can be listed.
 const killRounds = 100
 
 // killTree kills a process that we have not reaped yet, its group and, where they can be found, its descendants that have
@@ -36,7 +36,7 @@ func killTree(pid int) {
 
 func killGroup(pid int) { syscall.Kill(-pid, syscall.SIGKILL) }
 
-// descendants appends all that descend from the process to seen, parents first.
+// descendants appends all descendants of the process to seen, parents first.
 func descendants(pid int, seen []int) []int {
 	for _, c := range children(pid) {
 		seen = descendants(c, append(seen, c))
@@ -44,20 +44,20 @@ func descendants(pid int, seen []int) []int {
 	return seen
 }
 
-// killTime is how long KillDescendants tries: more than a kernel needs to end what can be ended.
+// killTime is how long KillDescendants tries: longer than a kernel needs.
 const killTime = 2 * time.Second
 
-// KillDescendants kills everything that descends from the process, again and again until nothing is left: a best effort,
-// on Linux only, of at most two seconds. Programs that left their group and whose parents are gone (daemons) are found if
-// pid is our own and we are the one that orphans are given to (Reap).
+// KillDescendants kills all descendants of the process, repeatedly until none is left: a best effort, only on Linux,
+// for at most two seconds. Programs that left their group and whose parents are gone (daemons) are found only if pid
+// is our own and we adopt orphans (Reap).
 //
-// For our own pid that is everything that we have started, stages too; ends are collected here, so that a Wait for one of
-// them fails. Call it when nothing of that is wanted any more.
+// For our own pid that is everything that we have started, stages too. It reaps these processes, so a Wait for one of
+// them fails: call it only when none of them is needed any more.
 func KillDescendants(pid int) {
 	for end := time.Now().Add(killTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		found := descendants(pid, nil)
 		if pid != os.Getpid() {
-			found = slices.DeleteFunc(found, dead) // that one's to collect
+			found = slices.DeleteFunc(found, dead) // to be reaped by that one
 		}
 		if len(found) == 0 {
 			return
@@ -69,8 +69,8 @@ func KillDescendants(pid int) {
 	}
 }
 
-// Descendants are the processes below one that can be found (on Linux), parents first.
+// Descendants returns the descendants of a process that can be found (on Linux), parents first.
 func Descendants(pid int) []int { return descendants(pid, nil) }
 
-// KillTree kills a process that has not been collected yet, its group and what descends from it.
+// KillTree kills a process that has not been reaped yet, its group and its descendants.
 func KillTree(pid int) { killTree(pid) }

@@ -11,19 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reap makes this process the one that orphans among its descendants are given to, so that KillDescendants finds them.
+// Reap makes this process adopt orphans among its descendants, so that KillDescendants finds them.
 func Reap() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// reap collects an orphan that has ended; what is not a child of ours is collected by its own parent.
+// reap reaps an orphan that has ended; a process that is not our child is reaped by its own parent.
 func reap(pid int) { unix.Wait4(pid, nil, unix.WNOHANG, nil) }
 
-// dead tells that a process has ended, collected or not.
+// dead reports whether a process has ended, reaped or not.
 func dead(pid int) bool {
 	stat, err := ReadProc("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err != nil || bytes.Contains(stat, []byte(") Z "))
 }
 
-// ReadProc reads a file of /proc. os.ReadFile would try to have it polled, which takes more calls than reading it.
+// ReadProc reads a file of /proc. os.ReadFile would register it for polling, which takes more system calls than
+// reading it.
 func ReadProc(path string) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -46,8 +47,8 @@ func ReadProc(path string) ([]byte, error) {
 	}
 }
 
-// reapAfter waits until the program has ended, calls ended and collects the program only then: until it is collected,
-// neither its pid nor its group's can be given to a process that is none of ours.
+// reapAfter waits until the program has ended, calls ended, and only then reaps it: until then, neither its pid nor
+// its group's can be reused for another process.
 func reapAfter(cmd *exec.Cmd, ended func()) error {
 	for errors.Is(unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 	}

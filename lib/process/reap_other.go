@@ -4,14 +4,14 @@ package process
 
 import "os/exec"
 
-// Reap is for Linux; elsewhere orphans go to init.
+// Reap works only on Linux; elsewhere init adopts orphans.
 func Reap() error { return nil }
 
 func reap(int) {}
 
 func dead(int) bool { return true }
 
-// reapAfter collects the program and calls ended then.
+// reapAfter reaps the program and then calls ended.
 func reapAfter(cmd *exec.Cmd, ended func()) error {
 	defer ended()
 	return cmd.Wait()

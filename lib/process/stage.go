@@ -17,18 +17,19 @@ import (
 type Spec struct {
 	Name   string   // for messages
 	Path   string   // of the executable, absolute (Find)
-	Args   []string // behind the program's own name
+	Args   []string // after the program's own name
 	Env    []string // all of it (Environment); nil is empty, never ours
-	Stdin  *os.File // passed as it is, and stays the caller's to close; nil for a pipe
+	Stdin  *os.File // inherited; the caller closes it; nil for a pipe
 	Stdout *os.File // likewise
-	Stderr *os.File // likewise; nil throws away what the stage writes there
+	Stderr *os.File // likewise; nil discards what the stage writes there
 	Extra  *os.File // likewise, as descriptor 3; nil for none
 }
 
-// Stage is a running coprocess. It stays in our session and process group, so that it can ask questions on the terminal
-// and the keyboard's signals reach it, and gets SIGTERM when we die (on Linux; elsewhere the end of its input has to do).
+// Stage is a running coprocess. It stays in our session and process group, so that it can ask questions on the
+// terminal and the keyboard's signals reach it, and gets SIGTERM when we die (on Linux; elsewhere only the end of its
+// input).
 type Stage struct {
-	// Stdin and Stdout are our ends of its pipes, nil where a file was given. The caller closes them.
+	// Stdin and Stdout are our ends of its pipes, or nil if a file was given. The caller closes them.
 	Stdin  io.WriteCloser
 	Stdout io.ReadCloser
 	name   string
@@ -75,7 +76,7 @@ func Start(ctx context.Context, spec Spec) (*Stage, error) {
 	return s, nil
 }
 
-// pipes makes the pipes that were not given; theirs are the ends that the child alone may keep.
+// pipes makes the pipes that were not given; theirs are the ends that only the child may keep.
 func (s *Stage) pipes(spec Spec, theirs *[]*os.File) (in, out *os.File, err error) {
 	in, out = spec.Stdin, spec.Stdout
 	if in == nil {
@@ -137,8 +138,8 @@ func (s *Stage) Signal(sig os.Signal) {
 	}
 }
 
-// Terminated is the signal by which the stage was asked to end and has ended, SIGINT, SIGTERM or SIGHUP: also before it could
-// take signals itself. It is 0 if the stage runs, or ended otherwise.
+// Terminated returns the signal that ended the stage, SIGINT, SIGTERM or SIGHUP, even if it arrived before the stage
+// could handle signals. It is 0 if the stage is running, or ended in another way.
 func (s *Stage) Terminated() syscall.Signal {
 	select {
 	case <-s.exited:
@@ -153,19 +154,19 @@ func (s *Stage) Terminated() syscall.Signal {
 	return 0
 }
 
-// ExitCode waits until the stage has ended and is its exit code, 128+n if signal n ended it.
+// ExitCode waits until the stage has ended and returns its exit code, 128+n if signal n ended it.
 func (s *Stage) ExitCode() int {
 	<-s.exited
 	return exitCode(s.cmd.ProcessState)
 }
 
-// Killed tells whether the stage has ended by SIGKILL, so that it could not say what became of its work.
+// Killed reports whether SIGKILL ended the stage, so that it could not report the outcome of its work.
 func (s *Stage) Killed() bool {
 	<-s.exited
 	return s.endedBy() == syscall.SIGKILL
 }
 
-// endedBy is the signal that ended a stage, 0 for none.
+// endedBy returns the signal that ended a stage, or 0.
 func (s *Stage) endedBy() syscall.Signal {
 	var exit *exec.ExitError
 	if errors.As(s.err, &exit) {
@@ -187,7 +188,7 @@ const (
 	Signalled        // a signal ended it
 )
 
-// Ending tells how the stage has ended up to now.
+// Ending says how the stage has ended so far.
 func (s *Stage) Ending() Ending {
 	select {
 	case <-s.exited:
@@ -203,7 +204,7 @@ func (s *Stage) Ending() Ending {
 	return Failed
 }
 
-// Describe says in words how the stage ended, or that it runs.
+// Describe says in words how the stage ended, or that it is running.
 func (s *Stage) Describe() string {
 	select {
 	case <-s.exited:

@@ -13,28 +13,27 @@ import (
 // pipeGrace is how long output is still read after the program has ended, when something else keeps its pipe open.
 const pipeGrace = 200 * time.Millisecond
 
-// TreeSpec describes a program that is run as a tree: with everything that it starts.
+// TreeSpec describes a program to run as a tree, together with everything that it starts.
 type TreeSpec struct {
 	Argv           []string  // the first one is the program, by its absolute path
-	Dir            string    // working directory, "" for ours
+	Dir            string    // current directory, "" for ours
 	Env            []string  // all of it; nil is empty, never ours
 	Stdin          io.Reader // nil is /dev/null
-	Stdout, Stderr io.Writer // nil throws output away
+	Stdout, Stderr io.Writer // nil discards output
 
 	Start func(*exec.Cmd) error // starts it, as Launch does; nil is Launch
 	Ended func()                // is called when it has ended, before its output is awaited
 }
 
-// errNoProgram means that a TreeSpec names nothing to run.
+// errNoProgram means that a TreeSpec does not name a program.
 var errNoProgram = errors.New("run a program: no path given")
 
-// RunTree runs a program in a session and process group of its own, and returns its exit code, 128+n if signal n ended it.
-// When ctx ends, and also when the program does, everything left of its group is killed, so that nothing stays behind; when
-// ctx ends, its descendants that left the group as well (on Linux). What left both the group and its parents, a daemon, is
-// found by KillDescendants alone.
+// RunTree runs a program in its own session and process group, and returns its exit code, 128+n if signal n ended it.
+// When the program or ctx ends, everything left of its group is killed; when ctx ends, so are descendants that left
+// the group (on Linux). Only KillDescendants finds a daemon, which has left both the group and its parents.
 //
-// The error is set if the program could not be started (the exit code is -1 then), or if ctx ended it: then it is ctx's
-// cause. Output that something outside the group still writes pipeGrace after the end is cut off.
+// The error is not nil if the program could not be started (then the exit code is -1), or if ctx ended it: then it is
+// ctx's cause. Output that something outside the group still writes pipeGrace after the end is discarded.
 func RunTree(ctx context.Context, spec TreeSpec) (int, error) {
 	if ctx.Err() != nil {
 		return -1, context.Cause(ctx)
@@ -67,8 +66,9 @@ func RunTree(ctx context.Context, spec TreeSpec) (int, error) {
 	return exitCode(cmd.ProcessState), err
 }
 
-// StartHelper starts a part of our own program that works for us until we end: it gets a connection as descriptor 3, no
-// input and our standard error, and a session of its own. When we die, the connection ends. argv[0] is what it is called.
+// StartHelper starts our own program again as a helper that works for us until we end. It gets a connection as
+// descriptor 3, no input, our standard error, and its own session. When we die, the connection ends. argv[0] is its
+// name.
 func StartHelper(argv, env []string, conn *os.File) error {
 	cmd := exec.Command(Self())
 	cmd.Args, cmd.Env, cmd.Dir = argv, env, "/"
@@ -81,7 +81,7 @@ func StartHelper(argv, env []string, conn *os.File) error {
 	return nil
 }
 
-// wait waits for the end of the program or of ctx, and leaves nothing of its group. killed tells that it was ctx's.
+// wait waits for the end of the program or of ctx, and kills what is left of its group. killed means that ctx ended.
 func wait(ctx context.Context, cmd *exec.Cmd, ended func()) (killed bool, err error) {
 	pid, done := cmd.Process.Pid, make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -100,7 +100,7 @@ func wait(ctx context.Context, cmd *exec.Cmd, ended func()) (killed bool, err er
 	return killed, err
 }
 
-// exitCode is -1 for a program whose end somebody else has collected.
+// exitCode is -1 for a program that somebody else has reaped.
 func exitCode(state *os.ProcessState) int {
 	if state == nil {
 		return -1

@@ -1,6 +1,6 @@
 // Package loop is the agent loop: user messages in, final answers out.
 //
-// It holds three conversations over pipes (DESIGN §4): with claw-llm; with the tool chain claw-gate | claw-exec |
+// It holds three conversations over pipes: with claw-llm; with the tool chain claw-gate | claw-exec |
 // claw-receipt, which is started only when the first tool call comes; and with claw-mem, outside the chain and not
 // awaited until the final record. A turn is
 //

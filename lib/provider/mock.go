@@ -15,7 +15,7 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// mock is a model that follows a script (DESIGN §4). It keeps no state: which step is due follows from the request alone, so
+// mock is a model that follows a script. It keeps no state: which step is due follows from the request alone, so
 // that the same conversation gets the same answers in any process.
 type mock struct {
 	name, model, file string

@@ -7,7 +7,7 @@ import (
 	"clawsh/lib/provider/dialect"
 )
 
-// advice is what a person can do about an error.
+// advice returns what a person can do about an error.
 func (a *attempt) advice(e *Error, said dialect.Complaint) string {
 	switch e.Code {
 	case dialect.CodeAuth:
@@ -44,7 +44,7 @@ func (a *attempt) authAdvice(status int) string {
 	return "is the key in " + a.server.keyEnv + " the right one?"
 }
 
-// urlAdvice is for answers of something that is no API.
+// urlAdvice is for answers of something that is not an API.
 func (a *attempt) urlAdvice() string {
 	if !strings.HasSuffix(strings.TrimRight(a.server.base.Path, "/"), "/v1") && a.server.base.RawQuery == "" {
 		return "base_url usually ends in /v1: try " + a.server.base.Scheme + "://" + a.server.base.Host + strings.TrimRight(a.server.base.Path, "/") + "/v1"

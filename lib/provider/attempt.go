@@ -19,7 +19,7 @@ import (
 const (
 	// streamFactor is how much longer than its text a stream may be: each token comes in a few hundred bytes of wrapping.
 	streamFactor = 128
-	// maxPayloadBytes bounds the payload that is kept with a response.
+	// maxPayloadBytes limits the payload that is kept with a response.
 	maxPayloadBytes = 64 << 10
 )
 
@@ -33,7 +33,7 @@ type attempt struct {
 	streamed bool // a part of the answer was passed on
 }
 
-// run sends the request and reads the answer. A watch ends the connection when nothing comes for too long.
+// run sends the request and reads the answer. A watch ends the connection when nothing arrives for too long.
 func (a *attempt) run(caller context.Context, body []byte) (*record.Response, error) {
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
@@ -77,7 +77,7 @@ func (a *attempt) run(caller context.Context, body []byte) (*record.Response, er
 	return a.stream(caller, ctx, in, w)
 }
 
-// begin skips a byte order mark and white space, and returns the first byte that means something, 0 at the end.
+// begin skips a byte order mark and white space, and returns the first other byte, or 0 at the end.
 func begin(in *bufio.Reader) (byte, error) {
 	for {
 		b, err := in.Peek(1)
@@ -97,7 +97,7 @@ func begin(in *bufio.Reader) (byte, error) {
 	}
 }
 
-// source reads up to a limit and fails behind it, instead of pretending that the answer ends there.
+// source reads up to a limit and then fails, instead of pretending that the answer ends there.
 type source struct {
 	r    io.Reader
 	left int64
@@ -139,7 +139,7 @@ func (a *attempt) whole(ctx context.Context, in io.Reader) (*record.Response, er
 	return resp, a.pass(resp.FinalText)
 }
 
-// payload is the answer as it came, where that fits into a record and holds no key; else nothing.
+// payload returns the answer as received if it fits into a record and contains no key, otherwise nil.
 func (a *attempt) payload(b []byte) record.Raw {
 	if raw := record.Raw(bytes.TrimSpace(b)); len(raw) <= maxPayloadBytes && dialect.Fits(raw) && !a.keys.HiddenIn(raw) {
 		return raw
@@ -147,7 +147,7 @@ func (a *attempt) payload(b []byte) record.Raw {
 	return nil
 }
 
-// errDelta marks a failure of the one who gets the pieces.
+// errDelta marks a failure of the receiver of the pieces.
 var errDelta = errors.New("write a chunk of the answer")
 
 // pass passes a piece of the text on.

@@ -9,10 +9,10 @@ import (
 	"clawsh/lib/record"
 )
 
-// aboutFiles are the words at which the built-in script looks at the workspace.
+// aboutFiles are the words at which the built-in script lists the workspace.
 var aboutFiles = []string{"file", "files", "folder", "folders", "directory", "directories", "dir", "list", "ls", "project", "workspace"}
 
-// maxEchoBytes bounds how much of a message the built-in script repeats.
+// maxEchoBytes limits how much of a message the built-in script repeats.
 const maxEchoBytes = 400
 
 // builtin is the script of a mock without a fixture. Asked about files it calls file_list, if that is offered, and answers

@@ -15,15 +15,15 @@ import (
 	"clawsh/lib/record"
 )
 
-// Bounds of a fixture and of the expressions in it.
+// Limits of a fixture and of its expressions.
 const (
 	maxFixtureBytes = 8 << 20
 	maxDelayMS      = 3_600_000
 	exprTimeout     = 100 * time.Millisecond
 )
 
-// step is one line of a fixture: what the model answers, and when. Its outcome is a text, tool calls, both (models speak
-// beside calls), or an error.
+// step is one line of a fixture: what the model answers, and when. Its outcome is a text, tool calls, both, or an
+// error.
 type step struct {
 	When        string        `json:"when"`
 	FinalText   *string       `json:"final_text"`
@@ -37,7 +37,7 @@ type step struct {
 	when, text *gojq.Code
 }
 
-// stepCall is a scripted call. Args travel as they stand there: a JSON string stands for arguments that a model got wrong.
+// stepCall is a scripted call. Args are passed on unchanged: a JSON string stands for malformed arguments.
 type stepCall struct {
 	Name string     `json:"name"`
 	Args record.Raw `json:"args"`
@@ -84,7 +84,7 @@ func parseFixture(path string, b []byte) ([]step, error) {
 	return steps, nil
 }
 
-// check refuses what has no single meaning, and compiles the expressions.
+// check rejects ambiguous steps, and compiles the expressions.
 func (s *step) check() error {
 	hasText := s.FinalText != nil || s.FinalTextJQ != ""
 	switch {
@@ -137,8 +137,8 @@ func compile(name, expr string) (*gojq.Code, error) {
 // errNoOutput means that an expression yields nothing.
 var errNoOutput = errors.New("the expression yields nothing")
 
-// evaluate returns an expression's first output. gojq looks at the time between its steps only; a fixture is the user's own
-// file, so that is enough.
+// evaluate returns an expression's first output. gojq checks the deadline only between its steps; that is enough,
+// since a fixture is the user's own file.
 func evaluate(ctx context.Context, code *gojq.Code, doc any) (any, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, exprTimeout, fmt.Errorf("the expression takes longer than %s", exprTimeout))
 	defer cancel()
@@ -155,7 +155,7 @@ func evaluate(ctx context.Context, code *gojq.Code, doc any) (any, error) {
 	return v, nil
 }
 
-// holds tells whether a step's when is true of the request, as jq's if sees it.
+// holds reports whether a step's when is true for the request, as in jq's if.
 func (s *step) holds(ctx context.Context, doc any) (bool, error) {
 	v, err := evaluate(ctx, s.when, doc)
 	if errors.Is(err, errNoOutput) {

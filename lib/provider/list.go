@@ -13,8 +13,8 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// Info describes a configured provider. It names the variable that holds the key, never the key. The model of a wrapper is
-// the names of its providers.
+// Info describes a configured provider. It names the variable with the key, never the key. The model of a wrapper is
+// the list of its providers.
 type Info struct {
 	Name      string `json:"name"`
 	Kind      string `json:"kind"`
@@ -40,11 +40,11 @@ func List(cfg *config.Config, getenv func(string) string) []Info {
 	return list
 }
 
-// maxTestBytes bounds the text of a TestReport as terminal.Escape shows it.
+// maxTestBytes limits the text of a TestReport as escaped by terminal.Escape.
 const maxTestBytes = 200
 
-// TestReport is what a provider said to a test message. Text is the beginning of its answer, not yet escaped; escaped it has
-// at most 200 bytes.
+// TestReport is a provider's answer to a test message. Text is the beginning of the answer, not escaped; escaped it
+// has at most 200 bytes.
 type TestReport struct {
 	Provider  string `json:"provider"`
 	Kind      string `json:"kind"`
@@ -53,8 +53,8 @@ type TestReport struct {
 	Text      string `json:"text"`
 }
 
-// Test sends one short message and returns what came back. Provider is the one that answered, behind a wrapper too. A model that
-// thought and came to no answer is there; one that said nothing at all is of no use.
+// Test sends one short message and returns the answer. Provider is the one that answered, even behind a wrapper.
+// Reasoning without an answer passes the test; an empty response does not.
 func Test(ctx context.Context, p Provider) (TestReport, error) {
 	start := time.Now()
 	resp, err := p.Chat(ctx, &record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"),
@@ -69,7 +69,7 @@ func Test(ctx context.Context, p Provider) (TestReport, error) {
 		Text: beginning(resp.FinalText)}, nil
 }
 
-// beginning is as much of a text as fits into maxTestBytes when it is escaped.
+// beginning returns as much of a text as fits into maxTestBytes when escaped.
 func beginning(s string) string {
 	s = record.Cut(s, maxTestBytes)
 	for len(terminal.Escape(s)) > maxTestBytes {

@@ -15,8 +15,8 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// mock is a model that follows a script. It keeps no state: which step is due follows from the request alone, so
-// that the same conversation gets the same answers in any process.
+// mock is a model that follows a script. It keeps no state: the request alone decides which step is next, so the same
+// conversation gets the same answers in any process.
 type mock struct {
 	name, model, file string
 	steps             []step
@@ -83,7 +83,8 @@ func (m *mock) Chat(ctx context.Context, req *record.Request, onDelta func(strin
 	return resp, nil
 }
 
-// due finds the step: of those whose when holds, the one at the number of assistant messages since the last user message.
+// due returns the next step: among those whose when is true, the one whose index is the number of assistant messages
+// since the last user message.
 func (m *mock) due(ctx context.Context, req *record.Request, doc func() (any, error)) (*step, error) {
 	at, matched := rounds(req), 0
 	for i := range m.steps {
@@ -133,7 +134,7 @@ func (m *mock) failed(ctx context.Context, s *step, what string, err error) erro
 	return e
 }
 
-// respond makes the response of a step. Without usage in the script, four bytes are a token.
+// respond makes the response of a step. Without usage in the script, four bytes count as a token.
 func (m *mock) respond(ctx context.Context, req *record.Request, s *step, doc func() (any, error)) (*record.Response, error) {
 	resp := &record.Response{Provider: m.name, Model: m.model, FinishReason: "stop", ToolCalls: []record.CallPart{}}
 	if s.FinalText != nil {

@@ -14,16 +14,16 @@ import (
 	"clawsh/lib/record"
 )
 
-// Model is one that a provider has.
+// Model is a model of a provider.
 type Model = dialect.Model
 
-// A list of models is at most so long.
+// The maximum length of a list of models.
 const (
 	maxModels      = 10_000
 	maxModelsBytes = 8 << 20
 )
 
-// Models asks a provider which models it has, by name.
+// Models asks a provider for its models, sorted by name.
 func Models(ctx context.Context, p Provider) ([]Model, error) {
 	switch p := p.(type) {
 	case *server:

@@ -1,12 +1,12 @@
-// Package provider asks language models: a mock that is part of clawsh, any server with an OpenAI-compatible
-// /chat/completions endpoint, and a wrapper that falls back from one provider to the next.
+// Package provider asks language models: a built-in mock, any server with an OpenAI-compatible /chat/completions
+// endpoint, and a wrapper that falls back from one provider to the next.
 //
 // New makes a Provider from the configuration; List describes all that are configured; Test sends one short message.
 //
 // Keys. A key is read from the environment variable that api_key_env names, and goes to base_url and nowhere else: no
-// redirect is followed, no proxy of the environment is used, and over plain http it goes to this machine only. Should a
-// server send it back, it becomes "[redacted]" in texts, calls, payloads, errors and logs. Values under four bytes are
-// placeholders and stay.
+// redirect is followed, no proxy of the environment is used, and over plain http it goes to this machine only. If a
+// server sends it back, it becomes "[redacted]" in texts, calls, payloads, errors and logs. Values shorter than four
+// bytes are placeholders and are not redacted.
 //
 // The wire. Every answer is asked for as a stream; a server that answers whole is understood all the same. timeout_s bounds
 // silence: until the answer begins and, unless idle_timeout_s says otherwise, between two pieces of it. Comments, empty lines and
@@ -52,10 +52,10 @@ type Provider interface {
 	Kind() string
 	// Capabilities says what the provider can do.
 	Capabilities() Capabilities
-	// Chat answers one request. The response bears provider, model, text, calls, finish reason, usage and payload; its ids,
-	// version and time are the caller's, those of its calls excepted. With onDelta the text is passed on piece by piece as well:
-	// the pieces together are FinalText. An error of onDelta ends the request and is returned, wrapped. Errors of the provider
-	// are *Error.
+	// Chat answers one request. The response has provider, model, text, calls, finish reason, usage and payload; the
+	// caller sets its ids, version and time, except the ids of calls. With onDelta the text is also passed on in
+	// pieces, which together are FinalText. An error of onDelta ends the request and is returned, wrapped. Errors of
+	// the provider are *Error.
 	Chat(ctx context.Context, req *record.Request, onDelta func(text string) error) (*record.Response, error)
 }
 
@@ -67,20 +67,20 @@ type Capabilities struct {
 
 // Options are what a provider needs from its surroundings.
 type Options struct {
-	// Getenv reads the environment; nil is an empty one.
+	// Getenv reads the environment; nil means an empty one.
 	Getenv func(string) string
-	// Log gets retries and fallbacks, at level warn; nil is nobody.
+	// Log gets retries and fallbacks, at level warn; it may be nil.
 	Log *slog.Logger
-	// Secrets knows the values that no answer and no error may hold; the provider adds its own key.
+	// Secrets knows the values that no answer and no error may contain; the provider adds its own key.
 	Secrets *secret.Redactor
-	// HTTP carries requests; nil is a transport of the provider's own.
+	// HTTP carries requests; nil means a transport of the provider's own.
 	HTTP http.RoundTripper
 
-	wait func(ctx context.Context, d time.Duration) error // between tries; tests do not wait
+	wait func(ctx context.Context, d time.Duration) error // between attempts; tests do not wait
 }
 
-// New makes the provider of that name. Its errors are *Error with the code config: no such name, a circle of fallbacks, a
-// fixture that cannot be used, a key that would cross the network readable.
+// New makes the provider of that name. Its errors are *Error with the code config: an unknown name, a cycle of
+// fallbacks, an unusable fixture, a key that would be sent unencrypted.
 func New(cfg *config.Config, name string, o Options) (Provider, error) {
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
@@ -94,13 +94,13 @@ func New(cfg *config.Config, name string, o Options) (Provider, error) {
 	return build(cfg, name, o, nil)
 }
 
-// dialects are the kinds of provider that are servers, and what each speaks. lib/config/kinds.go has what configuration and onboard
-// need to know of them.
+// dialects maps each kind of provider that is a server to its dialect. lib/config/kinds.go has what configuration and
+// onboard need to know about kinds.
 var dialects = map[string]dialect.Dialect{
 	"openai-compatible": chat.Dialect{},
 }
 
-// build makes a provider; above are the wrappers that it is made for, outermost first.
+// build makes a provider; above are the wrappers around it, outermost first.
 func build(cfg *config.Config, name string, o Options, above []string) (Provider, error) {
 	p, ok := cfg.Providers[name]
 	if !ok {

@@ -49,11 +49,11 @@ func (r *reliable) Capabilities() Capabilities {
 	return c
 }
 
-// fallsBack are the failures behind which another provider may do better. A request that one finds bad is bad for all.
+// fallsBack are the failures after which another provider may succeed. A bad request is bad for all of them.
 var fallsBack = []string{dialect.CodeNetwork, dialect.CodeAuth, dialect.CodeTimeout, dialect.CodeServer, dialect.CodeRateLimit, dialect.CodeQuota}
 
-// Chat implements Provider: the first answer counts. A provider that has begun to answer is not fallen back from: its text
-// has been seen. The request's model is the first provider's; the others use their own.
+// Chat implements Provider: the first answer counts. There is no fallback once a provider has begun to answer, since
+// its text has been seen. The request's model is for the first provider; the others use their own.
 func (r *reliable) Chat(ctx context.Context, req *record.Request, onDelta func(string) error) (*record.Response, error) {
 	var failures []*Error
 	for i, p := range r.providers {
@@ -76,7 +76,7 @@ func (r *reliable) Chat(ctx context.Context, req *record.Request, onDelta func(s
 	return nil, r.fail(failures)
 }
 
-// fail is the error when nobody answered. It has the last one's code, every cause, and the first hint.
+// fail returns the error if no provider answered. It has the last one's code, every cause, and the first hint.
 func (r *reliable) fail(failures []*Error) *Error {
 	last := failures[len(failures)-1]
 	all := &Error{Provider: r.name, Code: last.Code, Status: last.Status, Err: last}

@@ -9,11 +9,11 @@ import (
 	"clawsh/lib/secret"
 )
 
-// maxLayers bounds how often arguments may be wrapped: a fence around a text that holds the object, say.
+// maxLayers limits how often arguments may be wrapped, such as a fence around a text with the object.
 const maxLayers = 4
 
-// RepairCalls mends names and arguments of calls that a model has written almost right, where that cannot change what they
-// mean, and returns what was done to each, "" for most. What is not mended stays as it came.
+// RepairCalls repairs almost valid names and arguments of calls, where that cannot change their meaning, and returns
+// what it did to each, "" for most. Everything else stays unchanged.
 func RepairCalls(req *record.Request, resp *record.Response, secrets *secret.Redactor) []string {
 	notes := make([]string, len(resp.ToolCalls))
 	k := dialect.Keys{Redactor: secrets.Known()}
@@ -36,8 +36,8 @@ func RepairCalls(req *record.Request, resp *record.Response, secrets *secret.Red
 	return notes
 }
 
-// repairName finds the tool that is meant by a name with something around it: blanks, a prefix such as functions., brackets, or
-// the marks of a chat template. A name that is a tool's is returned as it is, and so is one that becomes none.
+// repairName finds the tool meant by a name with additions: blanks, a prefix such as functions., brackets, or the
+// marks of a chat template. It returns the name of a tool unchanged, and also a name in which it finds none.
 func repairName(name string, tools []record.Tool) string {
 	known := func(n string) bool {
 		return slices.ContainsFunc(tools, func(t record.Tool) bool { return t.Name == n })
@@ -57,9 +57,9 @@ func repairName(name string, tools []record.Tool) string {
 	return name
 }
 
-// repairArgs makes an object of a text that almost is one, and says what was wrong with it; nil if it cannot be told what was meant.
-// It takes off a code fence and a second layer of quotes, escapes control characters in texts, and drops commas before a closing
-// bracket. Text that is an object already is returned as it is.
+// repairArgs turns a text that is almost an object into one, and says what was wrong with it; nil if the meaning is
+// unclear. It removes a code fence and a second layer of quotes, escapes control characters in texts, and drops
+// commas before a closing bracket. Text that is already an object is returned unchanged.
 func repairArgs(text string) (record.Raw, string) {
 	var wrong []string
 	for range maxLayers {
@@ -101,7 +101,7 @@ func said(wrong []string) string {
 	return strings.Join(wrong, " and ") + "; clawsh corrected that, but send plain JSON"
 }
 
-// object returns a JSON object that a record can carry, nil for anything else.
+// object returns a JSON object that a record can contain, or nil.
 func object(text string) record.Raw {
 	if text == "" || text[0] != '{' || !dialect.Fits(record.Raw(text)) || record.CheckNumbers([]byte(text)) != nil {
 		return nil
@@ -113,7 +113,7 @@ func object(text string) record.Raw {
 	return raw
 }
 
-// unfence takes a Markdown code fence off, if it is all around the text.
+// unfence removes a Markdown code fence around the whole text.
 func unfence(text string) (string, bool) {
 	rest, ok := strings.CutPrefix(text, "```")
 	if !ok {
@@ -129,7 +129,7 @@ func unfence(text string) (string, bool) {
 	return rest, true
 }
 
-// mend escapes control characters within texts and drops commas that stand before a closing bracket.
+// mend escapes control characters within texts and drops commas before a closing bracket.
 func mend(text string) (mended string, raw, commas bool) {
 	var b strings.Builder
 	in := false

@@ -26,7 +26,7 @@ func retryAfter(h string, now time.Time) time.Duration {
 	return -1
 }
 
-// wantsToWait refuses to wait for longer than a person would without being told: the error says how long the server wants.
+// wantsToWait refuses to wait longer than a person would expect: the error says how long the server wants.
 func (e *Error) wantsToWait() {
 	if e.retryAfter <= maxRetryAfter || !e.again() {
 		return
@@ -36,8 +36,8 @@ func (e *Error) wantsToWait() {
 	e.Hint = "clawsh does not wait that long: try again later, or fall back to another provider with kind = \"reliable\""
 }
 
-// backoff is the pause before the next try: what the server asked for, else half a second, doubled each time, give or take
-// half of it, so that many clients do not come back at once.
+// backoff returns the pause before the next attempt: what the server asked for, otherwise half a second, doubled each
+// time, plus or minus half of it, so that many clients do not return at once.
 func backoff(try int, asked time.Duration) time.Duration {
 	if asked >= 0 {
 		return asked

@@ -32,7 +32,7 @@ type server struct {
 	dialect           dialect.Dialect
 	model             string
 	timeout, idle     time.Duration
-	barren            time.Duration // the longest time in which nothing of an answer comes, but signs of life
+	barren            time.Duration // the longest time in which signs of life arrive but nothing of an answer
 	retries, maxBytes int
 	temperature       *float64
 	maxTokens         int
@@ -42,7 +42,7 @@ type server struct {
 	wait              func(context.Context, time.Duration) error
 
 	mu      sync.Mutex
-	without map[string]bool // fields that the server was found not to take, as long as the process lives; guarded by mu
+	without map[string]bool // fields that the server has rejected during this process; guarded by mu
 }
 
 func newServer(cfg *config.Config, name string, p config.Provider, o Options, d dialect.Dialect) (Provider, error) {
@@ -126,7 +126,7 @@ func (c *server) Chat(ctx context.Context, req *record.Request, onDelta func(str
 	}
 }
 
-// question is what the server is sent. What the request says of model and temperature goes before the configuration.
+// question returns what the server is sent. The request's model and temperature override the configuration.
 func (c *server) question(req *record.Request, model string) (record.Raw, error) {
 	c.mu.Lock()
 	without := maps.Clone(c.without)
@@ -138,7 +138,7 @@ func (c *server) question(req *record.Request, model string) (record.Raw, error)
 	return c.dialect.Ask(&dialect.Question{Request: req, Provider: c.name, Model: model, Temperature: temperature, MaxTokens: c.maxTokens, Extra: c.extra, Without: without})
 }
 
-// concede takes a refusal as it is meant: the field that the server names is left out from now on, and named here; "" if there is none.
+// concede leaves out the field that the server rejected from now on, and returns its name, or "".
 func (c *server) concede(e *Error, body record.Raw) string {
 	if e.streamed || e.Code != dialect.CodeBadRequest || !slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented}, e.Status) {
 		return ""
@@ -152,7 +152,7 @@ func (c *server) concede(e *Error, body record.Raw) string {
 	return name
 }
 
-// pause waits before the next try, and says so.
+// pause logs and waits before the next attempt.
 func (c *server) pause(ctx context.Context, e *Error, try int) error {
 	pause := backoff(try, e.retryAfter)
 	c.log.Warn("provider retry", "event", "provider_retry", "provider", c.name, "attempt", try+1, "code", e.Code, "status", e.Status,
@@ -163,7 +163,7 @@ func (c *server) pause(ctx context.Context, e *Error, try int) error {
 	return nil
 }
 
-// tried says in an error how often it was met.
+// tried adds the number of attempts to an error.
 func tried(err error, times int) error {
 	var e *Error
 	if times > 1 && errors.As(err, &e) {
@@ -172,7 +172,7 @@ func tried(err error, times int) error {
 	return err
 }
 
-// accepted is what is taken as an answer: a stream, and from servers that cannot stream the whole.
+// accepted are the content types of an answer: a stream, or from servers that cannot stream a complete answer.
 const accepted = "text/event-stream, application/json"
 
 func (a *attempt) request(ctx context.Context, method, path, accept string, body []byte) (*http.Request, error) {

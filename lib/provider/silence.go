@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// A server that keeps its connection alive without ever answering is given up after barrenFactor times its timeout, and not before barrenLeast.
+// A server that keeps its connection alive without answering is abandoned after barrenFactor times its timeout, but
+// not before barrenLeast.
 const (
 	barrenFactor = 20
 	barrenLeast  = 10 * time.Minute
 )
 
-// silence is the cause by which a connection is ended on which nothing comes.
+// silence is the cause of ending a connection on which nothing arrives.
 type silence struct {
 	after  time.Duration
 	begun  bool // the answer had begun
-	barren bool // signs of life came, and nothing else
+	barren bool // only signs of life arrived
 }
 
 // Error implements error.
@@ -31,18 +32,19 @@ func (s silence) Error() string {
 	return fmt.Sprintf("no answer within %s", s.after)
 }
 
-// phase says what bytes that come mean to a watch.
+// phase says what arriving bytes mean to a watch.
 type phase int
 
 const (
 	waiting   phase = iota // blanks before an answer are signs of life
 	growing                // each byte of a body is a part of the answer
 	streaming              // lines are signs of life, events are parts of the answer
-	complete               // nothing prolongs the wait for what may still come
+	complete               // nothing prolongs the wait for the rest
 )
 
-// watch ends an attempt to which nothing comes. Two timers run: signs of life restart the first one, and only parts of the answer the
-// second one, so that comments without end do not keep a turn waiting without end. Only the reader of the answer may use it.
+// watch ends an attempt when nothing arrives. It has two timers: signs of life restart the first, but only parts of
+// the answer restart the second, so that endless comments do not keep a turn waiting forever. Only the reader of the
+// answer may use it.
 type watch struct {
 	cancel        context.CancelCauseFunc
 	phase         phase
@@ -63,7 +65,7 @@ func (w *watch) start(p phase, wait time.Duration) {
 	w.alive = time.AfterFunc(wait, func() { w.cancel(silence{after: wait, begun: p != waiting}) })
 }
 
-// begin waits for the pieces of an answer from now on. It is false if the answer came too late.
+// begin waits for the pieces of an answer from now on. It returns false if the answer came too late.
 func (w *watch) begin(p phase, idle time.Duration) bool {
 	inTime := w.alive.Stop()
 	if inTime {

@@ -12,19 +12,19 @@ import (
 
 const maxErrorBodyBytes = 8 << 10
 
-// fail makes an error of this try. The message may quote the server: it is made printable, and rid of the key.
+// fail makes an error of this attempt. The message may quote the server: it is made printable and keys are removed.
 func (a *attempt) fail(code, message string) *Error {
 	return &Error{Provider: a.server.name, Code: code, Message: a.keys.Quote(message, 3*dialect.MaxQuoteBytes), Retryable: transient(code), streamed: a.streamed, retryAfter: -1}
 }
 
-// malformed is the error for an answer that is none.
+// malformed returns the error for something that is not an answer.
 func (a *attempt) malformed(message string) *Error {
 	e := a.fail(dialect.CodeBadResponse, message)
 	e.malformed = true
 	return e
 }
 
-// unfit is the error for an answer that cannot be used.
+// unfit returns the error for an answer that cannot be used.
 func (a *attempt) unfit(err error) *Error {
 	var told *dialect.Complaint
 	switch {
@@ -38,7 +38,7 @@ func (a *attempt) unfit(err error) *Error {
 	return a.malformed(err.Error())
 }
 
-// status explains an answer that is no success.
+// status explains an answer whose status is not a success.
 func (a *attempt) status(res *http.Response) *Error {
 	s := res.StatusCode
 	if s >= 300 && s < 400 {
@@ -71,7 +71,7 @@ func (a *attempt) explain(status int, said dialect.Complaint) *Error {
 	return e
 }
 
-// asksToWait is how long the server wants to be left alone.
+// asksToWait returns how long the server wants us to wait.
 func asksToWait(h http.Header, now time.Time) time.Duration {
 	if ms := retryAfter(h.Get("Retry-After-Ms"), now); ms >= 0 {
 		return ms / 1000
@@ -79,7 +79,8 @@ func asksToWait(h http.Header, now time.Time) time.Duration {
 	return retryAfter(h.Get("Retry-After"), now)
 }
 
-// said reads an error's body. A key that was cut in two at its end would not be recognised: what could be one goes.
+// said reads an error's body. A key that was cut in two at its end would not be recognised, so whatever could be one
+// is removed.
 func (a *attempt) said(status int, body io.Reader) dialect.Complaint {
 	b, _ := io.ReadAll(io.LimitReader(body, maxErrorBodyBytes))
 	if len(b) == maxErrorBodyBytes && len(b) > a.creds.longest {
@@ -88,7 +89,7 @@ func (a *attempt) said(status int, body io.Reader) dialect.Complaint {
 	return a.server.dialect.Complaint(status, b, a.keys)
 }
 
-// report is the error for a complaint that came after 200.
+// report returns the error for a complaint inside an answer with status 200.
 func (a *attempt) report(said dialect.Complaint) *Error {
 	e := a.fail(said.Code, said.Error())
 	e.Status, e.said = said.Status, said.Text
@@ -96,7 +97,7 @@ func (a *attempt) report(said dialect.Complaint) *Error {
 	return e
 }
 
-// webPage is the error for an answer that is a web page.
+// webPage returns the error for an answer that is a web page.
 func (a *attempt) webPage(res *http.Response, in io.Reader) *Error {
 	said := a.said(res.StatusCode, in)
 	e := a.fail(dialect.CodeBadResponse, "base_url points to a web page, not to an API")

@@ -38,7 +38,7 @@ func (r *reading) rest() string {
 	return text + last
 }
 
-// end makes the response. It bears the answer as it came, if that can be kept.
+// end makes the response. It contains the original answer, if that can be kept.
 func (a *attempt) end(r *reading, came []byte) (*record.Response, error) {
 	reply, err := r.Reply(r.text.String())
 	if err != nil {
@@ -52,8 +52,8 @@ func (a *attempt) end(r *reading, came []byte) (*record.Response, error) {
 	return resp, nil
 }
 
-// stream reads a streamed answer and passes its text on as it comes. An answer that is complete stays one if the connection breaks
-// after it, or is only kept alive.
+// stream reads a streamed answer and passes its text on as it arrives. A complete answer remains one if the
+// connection breaks after it, or is only kept alive.
 func (a *attempt) stream(caller, ctx context.Context, in io.Reader, w *watch) (*record.Response, error) {
 	r := a.reading()
 	kept := payload{}
@@ -93,7 +93,7 @@ func (a *attempt) stream(caller, ctx context.Context, in io.Reader, w *watch) (*
 	return a.end(r, kept.value())
 }
 
-// payload are the pieces of a stream, as an array, while they are few.
+// payload returns the pieces of a stream as an array, if they are few.
 type payload struct{ pieces []byte }
 
 func (p *payload) add(data []byte) {

@@ -23,14 +23,14 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// endpoint is a server, and what it is asked with.
+// endpoint is a server and the settings for asking it.
 type endpoint struct {
 	name      string // of the provider
 	wire      dialect.Wire
 	base      *url.URL
 	keyEnv    string
 	headers   map[string]string
-	headerEnv map[string]string // a header's name, and the variable that holds its value
+	headerEnv map[string]string // a header's name, and the variable with its value
 	local     bool              // base_url is on this machine
 	getenv    func(string) string
 	http      *http.Client
@@ -73,7 +73,7 @@ func (e *endpoint) url(path string) string {
 	return u.String()
 }
 
-// transport connects directly: a proxy that the environment names would see what is asked.
+// transport connects directly: a proxy that the environment names would see the requests.
 func transport(local bool) http.RoundTripper {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	if local {
@@ -83,7 +83,8 @@ func transport(local bool) http.RoundTripper {
 		MaxResponseHeaderBytes: maxHeaderBytes, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 4}
 }
 
-// onlyLoopback holds a name such as localhost, for which plain http is good enough, to what it says.
+// onlyLoopback makes sure that a name such as localhost, for which plain http is allowed, resolves to a loopback
+// address.
 func onlyLoopback(_, address string, _ syscall.RawConn) error {
 	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Unmap().IsLoopback() {
 		return nil
@@ -96,14 +97,14 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// credentials are the values that a request bears and nobody else may see.
+// credentials are the secret values in a request.
 type credentials struct {
 	key     string
 	headers map[string]string
 	longest int // bytes of the longest value
 }
 
-// secrets reads the key and the headers that the environment holds. Without them only a server on this machine is asked.
+// secrets reads the key and the headers from the environment. Without them only a server on this machine is asked.
 func (e *endpoint) secrets() (credentials, *Error) {
 	c := credentials{headers: map[string]string{}}
 	var err *Error
@@ -166,7 +167,7 @@ func (e *endpoint) dress(r *http.Request, c credentials, accept string) {
 	}
 }
 
-// bodyReader is a request's body, nil for none.
+// bodyReader returns a reader for a request's body, or nil.
 func bodyReader(body []byte) io.Reader {
 	if body == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"clawsh/lib/record"
 )
 
-// response makes a response of what a dialect has read. Nothing in it bears a key, whatever the dialect left there.
+// response makes a response from a dialect's reply. It contains no key, whatever the dialect left in it.
 func (a *attempt) response(r *dialect.Reply, text string) (*record.Response, error) {
 	out := &record.Response{Provider: a.server.name, Model: cmp.Or(a.keys.Scrub(r.Model), a.model), FinalText: text, ToolCalls: []record.CallPart{},
 		Usage: r.Usage, FinishReason: r.Finish, Reasoning: a.keys.Scrub(record.Cut(r.Reasoning, dialect.MaxReasoningBytes))}
@@ -33,8 +33,8 @@ func (a *attempt) response(r *dialect.Reply, text string) (*record.Response, err
 	return out, nil
 }
 
-// arguments turns what a model wrote as arguments into args: the object, or, where it is none that means the same to every
-// reader, the text as a JSON string.
+// arguments turns what a model wrote as arguments into args: the object, or, if it is not an unambiguous object, the
+// text as a JSON string.
 func arguments(text string, k dialect.Keys) (record.Raw, error) {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" {

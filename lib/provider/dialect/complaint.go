@@ -28,8 +28,8 @@ const (
 	CodeConfig      = "config"
 )
 
-// Complaint is what a server says about a failure: its words, the status and the word for programs that stand among them, and
-// whether it is a web page. It holds no key. Code is one of this package's.
+// Complaint is what a server says about a failure: its message, the status and error code in it, and whether it is a
+// web page. It contains no key. Code is one of this package's.
 type Complaint struct {
 	Text, Word, Code string
 	Status           int
@@ -39,8 +39,7 @@ type Complaint struct {
 // Error returns the server's words.
 func (c *Complaint) Error() string { return "the server reports an error: " + c.Text }
 
-// ReadComplaint reads the body of an error that came with a status, in any of the forms that servers and the proxies before them have
-// for it.
+// ReadComplaint reads the body of an error response, in any form that servers and proxies use.
 func ReadComplaint(status int, b []byte, k Keys) Complaint {
 	c := readComplaint(b, k)
 	c.Code = codeOf(status, c)
@@ -55,7 +54,7 @@ func readComplaint(b []byte, k Keys) Complaint {
 	return k.nested(record.Raw(b), maxNesting)
 }
 
-// Reported is the complaint of a body, or of a part of it, that came as an answer: behind 200, with no status but its own.
+// Reported reads an error inside an answer with status 200.
 func Reported(b []byte, k Keys) *Complaint {
 	c := readComplaint(b, k)
 	c.Code = CodeServer
@@ -70,7 +69,7 @@ func isPage(b []byte) bool {
 	return bytes.HasPrefix(b, []byte("<!doctype html")) || bytes.HasPrefix(b, []byte("<html")) || bytes.HasPrefix(b, []byte("<head"))
 }
 
-// title is a page's title, or its heading.
+// title returns a page's title, or its heading.
 func title(page []byte) string {
 	text := strings.ToValidUTF8(string(page), "")
 	small := strings.ToLower(text)
@@ -87,7 +86,7 @@ func title(page []byte) string {
 	return ""
 }
 
-// maxNesting bounds how deep errors stand in errors.
+// maxNesting limits how deep errors are nested in errors.
 const maxNesting = 6
 
 // nested reads a text, an object with a message or an error in it, or an array of those.
@@ -127,7 +126,7 @@ func (k Keys) nested(raw record.Raw, depth int) Complaint {
 	return c
 }
 
-// take keeps a code: a status where it is one, else a word.
+// take keeps a code: a status if it is one, otherwise a word.
 func (c *Complaint) take(k Keys, raw record.Raw) {
 	text := strings.Trim(string(raw), `"`)
 	if n, err := strconv.Atoi(text); err == nil {
@@ -141,7 +140,7 @@ func (c *Complaint) take(k Keys, raw record.Raw) {
 	}
 }
 
-// textual is a text. Some proxies put the JSON of another server into it.
+// textual reads a text. Some proxies put the JSON of another server into it.
 func (k Keys) textual(s string, depth int) Complaint {
 	if i := strings.IndexByte(s, '{'); i >= 0 && depth > 0 {
 		if inner := record.Raw(strings.TrimSpace(s[i:])); Fits(inner) {
@@ -154,7 +153,7 @@ func (k Keys) textual(s string, depth int) Complaint {
 	return Complaint{Text: k.Quote(s, MaxQuoteBytes)}
 }
 
-// details are several errors, each with the place in the request where it is.
+// details are several errors, each with its position in the request.
 func (k Keys) details(raw record.Raw, all []record.Raw, depth int) Complaint {
 	var c Complaint
 	var texts []string
@@ -181,7 +180,7 @@ func (k Keys) details(raw record.Raw, all []record.Raw, depth int) Complaint {
 	return c
 }
 
-// codeOf says what a status means, together with what the server says.
+// codeOf returns the error code for a status and a server's message.
 func codeOf(status int, said Complaint) string {
 	words := strings.ToLower(said.Text + " " + said.Word)
 	request := status == 0 || status >= 400 && status < 500 && status != http.StatusUnauthorized && status != http.StatusRequestTimeout
@@ -206,7 +205,7 @@ func codeOf(status int, said Complaint) string {
 	return CodeBadRequest
 }
 
-// Has tells whether one of some parts stands in a text.
+// Has reports whether a text contains one of the parts.
 func Has(words string, parts ...string) bool {
 	for _, w := range parts {
 		if strings.Contains(words, w) {
@@ -216,7 +215,7 @@ func Has(words string, parts ...string) bool {
 	return false
 }
 
-// quota tells an account that is used up from one that asks too fast.
+// quota distinguishes an account that is used up from one that asks too fast.
 func quota(words string) bool {
 	return Has(words, "insufficient_quota", "billing_hard_limit", "insufficient balance", "insufficient credit", "insufficient funds", "credit balance", "billing_not_active") ||
 		Has(words, "exceeded your current quota") && !Has(words, "retry in", "per minute", "perminute")
@@ -227,7 +226,7 @@ func tooLong(words string) bool {
 		"exceeds the available context", "exceed_context", "reduce the length", "maximum input length", "too many input tokens", "string_above_max_length")
 }
 
-// noTools is about tools, not about a field that has tool in its name.
+// noTools reports whether the message is about tools, and not about a field with tool in its name.
 func noTools(words string) bool {
 	words = strings.NewReplacer("parallel_tool_calls", "", "tool_choice", "", "tool_calls", "").Replace(words)
 	return Has(words, "tool", "function call") && Has(words, "does not support", "do not support", "doesn't support", "not supported", "unsupported", "no endpoints found that support",

@@ -9,16 +9,16 @@ import (
 	"clawsh/lib/secret"
 )
 
-// MaxQuoteBytes bounds what is quoted of a server.
+// MaxQuoteBytes limits what is quoted of a server.
 const MaxQuoteBytes = 300
 
-// Withheld stands for JSON that held a key.
+// Withheld replaces JSON that contained a key.
 const Withheld = "[withheld: key]"
 
-// Keys are the values, the key of the provider among them, that nobody may see.
+// Keys are the secret values, the provider's key among them.
 type Keys struct{ *secret.Redactor }
 
-// With returns the known values and one key more.
+// With returns the keys and one more.
 func (k Keys) With(name, key string) Keys {
 	r := k.Redactor.Known()
 	if r == nil {
@@ -31,7 +31,7 @@ func (k Keys) With(name, key string) Keys {
 // Scrub replaces the keys in a text.
 func (k Keys) Scrub(text string) string { return k.Text(text) }
 
-// HiddenIn tells whether JSON holds a key, escaped or not. Where that cannot be told, it does.
+// HiddenIn reports whether JSON contains a key, escaped or not, or cannot be checked.
 func (k Keys) HiddenIn(raw record.Raw) bool {
 	if k.Empty() {
 		return false
@@ -46,7 +46,7 @@ func (k Keys) HiddenIn(raw record.Raw) bool {
 	return err != nil || k.Found(plain)
 }
 
-// Quote is the beginning of what somebody else wrote. The key goes first, while it is still in one piece.
+// Quote returns the beginning of a server's text. It removes keys first, while they are still in one piece.
 func (k Keys) Quote(s string, most int) string {
 	s = k.Scrub(Printable(k.Scrub(s)))
 	if len(s) > most {
@@ -55,7 +55,7 @@ func (k Keys) Quote(s string, most int) string {
 	return s
 }
 
-// Verbatim quotes bytes as they are, unless they are JSON that spells the key with escapes.
+// Verbatim quotes bytes unchanged, unless they are JSON with an escaped key.
 func (k Keys) Verbatim(b []byte) string {
 	var raw record.Raw
 	if record.Decode(b, &raw) == nil && k.HiddenIn(raw) && !k.Found(b) {
@@ -64,12 +64,12 @@ func (k Keys) Verbatim(b []byte) string {
 	return k.Quote(string(b), MaxQuoteBytes)
 }
 
-// Printable keeps what somebody else wrote to one line of characters that show as themselves.
+// Printable reduces a server's text to one line of visible characters.
 func Printable(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) || r == ' ' }), " ")
 }
 
-// Given tells whether an optional JSON value is there.
+// Given reports whether an optional JSON value is there.
 func Given(raw record.Raw) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // Text returns the text of a JSON string.
@@ -81,10 +81,10 @@ func Text(raw record.Raw) (string, bool) {
 	return s, true
 }
 
-// spareDepth is the nesting that a record has around what it carries.
+// spareDepth is the nesting that a record adds around a value.
 const spareDepth = 8
 
-// Fits tells whether raw is valid JSON that a record can carry.
+// Fits reports whether raw is valid JSON that a record can contain.
 func Fits(raw record.Raw) bool {
 	var v record.Raw
 	if record.Decode(raw, &v) != nil {
@@ -95,7 +95,7 @@ func Fits(raw record.Raw) bool {
 	return err == nil
 }
 
-// Mentions tells whether a text names a field: as a word of its own.
+// Mentions reports whether a text names a field, as a separate word.
 func Mentions(text, name string) bool {
 	name = strings.ToLower(name)
 	for from := 0; ; {

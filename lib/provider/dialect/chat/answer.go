@@ -9,13 +9,13 @@ import (
 	"clawsh/lib/record"
 )
 
-// maxCalls bounds the tool calls of one response.
+// maxCalls limits the tool calls of one response.
 const maxCalls = 64
 
-// answer is put together from one message or from pieces of it.
+// answer is assembled from one message or from its pieces.
 type answer struct {
 	dialect.Limits
-	size           int // bytes of text and arguments, as they came
+	size           int // bytes of text and arguments, as received
 	model, finish  string
 	seen           bool // a message, or a piece of one
 	usage          record.Usage
@@ -23,11 +23,11 @@ type answer struct {
 	calls          []*call
 	refused        bool            // the server says that the model refuses
 	thought        strings.Builder // what it sent as reasoning beside the text
-	content, extra tree            // the message as it came: its content, and what is neither content nor calls
+	content, extra tree            // the message as received: its content, and the fields that are neither content nor calls
 	kept           int             // bytes of extra
 }
 
-// call is a tool call that is being put together.
+// call is a tool call that is being assembled.
 type call struct {
 	index       int
 	id, name    string
@@ -36,7 +36,7 @@ type call struct {
 	rest, extra tree // fields of the call, and of its function
 }
 
-// meta takes what stands beside the choices.
+// meta reads the fields beside the choices.
 func (b *answer) meta(m *completion) {
 	if s, ok := dialect.Text(m.Model); ok && s != "" {
 		b.model = s
@@ -46,13 +46,13 @@ func (b *answer) meta(m *completion) {
 	}
 }
 
-// first takes the first choice of an answer that is not streamed.
+// first reads the first choice of an answer that is not streamed.
 func (b *answer) first(m *completion) (string, error) {
 	b.meta(m)
 	for _, c := range m.Choices {
 		message := c.Message
 		if !dialect.Given(message) {
-			message = c.Delta // one piece of a stream, and no other
+			message = c.Delta // only one piece of a stream
 		}
 		if !c.first() || !dialect.Given(message) {
 			continue
@@ -62,8 +62,8 @@ func (b *answer) first(m *completion) (string, error) {
 	return "", errors.New("the answer has no choice with a message")
 }
 
-// add takes a message, or a piece of one, and returns the text that can be passed on. Each call of a whole message is a call of
-// its own, whatever index it bears.
+// add reads a message, or a piece of one, and returns the text that can be passed on. Each call in a complete message
+// is separate, whatever its index.
 func (b *answer) add(raw, finish record.Raw, whole bool) (string, error) {
 	if s, ok := dialect.Text(finish); ok && s != "" {
 		b.finish = s
@@ -87,7 +87,7 @@ func (b *answer) add(raw, finish record.Raw, whole bool) (string, error) {
 	return text.String(), nil
 }
 
-// field takes a field of the message and returns the answer's text in it.
+// field reads a field of the message and returns the answer's text in it.
 func (b *answer) field(m record.Member, whole bool) (string, error) {
 	switch m.Name {
 	case "content":
@@ -113,7 +113,7 @@ func (b *answer) field(m record.Member, whole bool) (string, error) {
 	return "", nil
 }
 
-// reasoned keeps a piece of what the model thought, while there is room.
+// reasoned keeps a piece of the model's reasoning, while there is room.
 func (b *answer) reasoned(s string) {
 	b.thought.WriteString(record.Cut(s, max(0, dialect.MaxReasoningBytes-b.thought.Len())))
 }
@@ -177,7 +177,7 @@ func (b *answer) addCalls(raw record.Raw, whole bool) error {
 	return nil
 }
 
-// addCall takes a tool call, or a piece of one. Arguments are a text; some servers send the object itself.
+// addCall reads a tool call, or a piece of one. Arguments are a text; some servers send the object itself.
 func (b *answer) addCall(p callPiece) error {
 	if b.size += len(p.args) + len(p.name) + len(p.id); b.size > b.Bytes {
 		return dialect.ErrTooLarge
@@ -226,9 +226,9 @@ func (b *answer) keepCall(c *call, p callPiece) error {
 	return nil
 }
 
-// find returns the call that a piece continues, nil if it begins one: by index; without, by id; without both, a name
-// begins a call and anything else continues the last. An index that comes again with another id and a name begins one too:
-// some servers give every call the index 0.
+// find returns the call that a piece continues, or nil if it begins one. It goes by index, without one by id, and
+// without both a name begins a call and anything else continues the last. A repeated index with another id and a name
+// also begins a call: some servers give every call the index 0.
 func (b *answer) find(p callPiece) *call {
 	for i := len(b.calls) - 1; i >= 0; i-- {
 		c := b.calls[i]

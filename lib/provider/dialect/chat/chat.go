@@ -1,4 +1,4 @@
-// Package chat is the dialect of /chat/completions, as OpenAI has it and many servers after it.
+// Package chat is the dialect of /chat/completions, defined by OpenAI and used by many servers.
 package chat
 
 import (
@@ -44,7 +44,7 @@ func (b *answer) Whole(body []byte) (string, error) {
 	return text, err
 }
 
-// Event implements dialect.Answer. Of several choices only the first is followed.
+// Event implements dialect.Answer. Of several choices it reads only the first.
 func (b *answer) Event(name string, data []byte) (text string, err error) {
 	switch body := bytes.TrimSpace(data); {
 	case string(body) == "[DONE]":
@@ -82,10 +82,10 @@ func (b *answer) Event(name string, data []byte) (text string, err error) {
 	return text, nil
 }
 
-// Complete implements dialect.Answer: an answer is whole once it has a finish_reason.
+// Complete implements dialect.Answer: an answer is complete once it has a finish_reason.
 func (b *answer) Complete() bool { return b.finish != "" }
 
-// reported is the error that a server reports inside of an answer, after it has said 200; nil if there is none.
+// reported returns the error that a server reports inside an answer with status 200, or nil.
 func reported(raw record.Raw, k dialect.Keys) error {
 	if !dialect.Given(raw) || string(raw) == `""` || string(raw) == "false" || string(raw) == "{}" {
 		return nil
@@ -93,7 +93,7 @@ func reported(raw record.Raw, k dialect.Keys) error {
 	return dialect.Reported(raw, k)
 }
 
-// listed is the error that some servers put into an array; nil if there is none.
+// listed returns the error that some servers put into an array, or nil.
 func (b *answer) listed(body []byte) error {
 	elements, err := record.Elements(body)
 	if err != nil || len(elements) == 0 {

@@ -9,7 +9,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// What /chat/completions answers, whole or in pieces. What a server may get wrong without harm is kept raw.
+// What /chat/completions answers, complete or in pieces. Fields that a server may get wrong without harm are kept
+// raw.
 type (
 	completion struct {
 		Model   record.Raw `json:"model"`
@@ -25,7 +26,7 @@ type (
 	}
 )
 
-// first tells whether a choice is the one that is followed.
+// first reports whether a choice is the one to read.
 func (c choice) first() bool {
 	return !dialect.Given(c.Index) || string(c.Index) == "0" || string(c.Index) == `"0"`
 }
@@ -40,7 +41,7 @@ type callPiece struct {
 	extra []record.Member // of its function
 }
 
-// readCall reads a piece of a call. An id that is no text is none.
+// readCall reads a piece of a call. It ignores an id that is not a text.
 func readCall(raw record.Raw) (callPiece, error) {
 	var p callPiece
 	members, err := record.Members(raw)
@@ -87,7 +88,7 @@ func (p *callPiece) function(raw record.Raw) error {
 	return nil
 }
 
-// tokensUsed reads the usage of an answer; what it does not say, or says in another way, is zero.
+// tokensUsed reads the usage of an answer; missing or malformed counts are zero.
 func tokensUsed(raw record.Raw) record.Usage {
 	var u struct {
 		PromptTokens     int64 `json:"prompt_tokens"`
@@ -99,8 +100,8 @@ func tokensUsed(raw record.Raw) record.Usage {
 	return record.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens}
 }
 
-// contentText reads content: a text, null, or a list of parts. Parts with text are the answer, parts with thinking what the
-// model thought.
+// contentText reads content: a text, null, or a list of parts. Parts with text are the answer, parts with thinking
+// are reasoning.
 func contentText(raw record.Raw) (text, thought string, err error) {
 	if !dialect.Given(raw) {
 		return "", "", nil

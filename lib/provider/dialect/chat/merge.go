@@ -6,26 +6,25 @@ import (
 	"clawsh/lib/record"
 )
 
-// maxOriginalBytes bounds what is kept of a message that only its server knows. Of a longer one nothing is kept.
+// maxOriginalBytes limits the server's own fields of a message. If they are longer, none is kept.
 const maxOriginalBytes = 256 << 10
 
-// setOnce are the names whose texts come whole, in one piece or in each: all others are joined.
+// setOnce are the names whose texts come complete, in one piece or in each; all others are concatenated.
 var setOnce = map[string]bool{"id": true, "type": true, "name": true, "role": true, "format": true, "object": true, "model": true}
 
-// tree is a JSON value that is being put together from the pieces of a stream: texts are joined, objects merged name by name,
-// elements of arrays merged by their index where they have one and appended where they have none; of anything else the last
-// counts.
+// tree is a JSON value that is being assembled from the pieces of a stream: texts are concatenated, objects merged
+// name by name, array elements merged by index or, without one, appended; of anything else the last counts.
 type tree struct {
-	raw     record.Raw // what is neither text, object nor array
+	raw     record.Raw // neither text, object nor array
 	text    *strings.Builder
-	names   []string // of an object, in the order in which they came
+	names   []string // of an object, in order of arrival
 	members map[string]*tree
 	list    []*tree
 	isList  bool
-	byIndex map[string]*tree // the elements of the list that bear an index
+	byIndex map[string]*tree // the elements of the list that have an index
 }
 
-// merge takes one piece. Null changes nothing where something is.
+// merge adds one piece. Null does not replace a value.
 func (t *tree) merge(name string, raw record.Raw) error {
 	switch {
 	case len(raw) == 0:
@@ -52,7 +51,7 @@ func (t *tree) mergeText(name string, raw record.Raw) error {
 		return err
 	}
 	switch {
-	case t.isList: // a text among parts is a part
+	case t.isList: // a text among parts becomes a part
 		return t.part(s)
 	case t.text == nil:
 		*t = tree{text: &strings.Builder{}}
@@ -79,7 +78,7 @@ func (t *tree) mergeObject(raw record.Raw) error {
 	return nil
 }
 
-// member is the value of that name, made if it is missing.
+// member returns the value of that name, created if missing.
 func (t *tree) member(name string) *tree {
 	if t.members == nil {
 		*t = tree{members: map[string]*tree{}}
@@ -120,8 +119,8 @@ func (t *tree) mergeList(raw record.Raw) error {
 	return nil
 }
 
-// element is the one that a piece belongs to: the one of its index, or the last part of text for another one. Nil is a new one, which
-// has that index, if any.
+// element returns the element that a piece belongs to: the one with its index, or for a piece of text the last part
+// of text. Nil means a new one, which has that index, if any.
 func (t *tree) element(piece record.Raw) (*tree, record.Raw) {
 	var p struct {
 		Index record.Raw `json:"index"`
@@ -139,7 +138,7 @@ func (t *tree) element(piece record.Raw) (*tree, record.Raw) {
 	return t.byIndex[string(p.Index)], p.Index
 }
 
-// remember finds an element by its index from now on: a server may send very many.
+// remember indexes an element, since a server may send very many.
 func (t *tree) remember(index record.Raw, e *tree) {
 	if len(index) == 0 || strings.IndexByte(`"{[`, index[0]) >= 0 {
 		return
@@ -161,7 +160,7 @@ func (t *tree) part(s string) error {
 	return t.mergeList(record.Raw(`[{"type":"text","text":` + string(text) + `}]`))
 }
 
-// value is what was put together, nil if nothing was.
+// value returns the assembled value, or nil.
 func (t *tree) value() (record.Raw, error) {
 	switch {
 	case t.text != nil:
@@ -186,7 +185,7 @@ func (t *tree) value() (record.Raw, error) {
 	return t.raw, nil
 }
 
-// object are the members of an object.
+// object returns the members of an object.
 func (t *tree) object() ([]record.Member, error) {
 	var all []record.Member
 	for _, name := range t.names {

@@ -11,20 +11,21 @@ import (
 	"clawsh/lib/record"
 )
 
-// errorMark begins the result of a tool that failed: the protocol has no field for it.
+// errorMark begins the result of a failed tool, since the protocol has no field for it.
 const errorMark = "error: "
 
-// message is one message as it is sent.
+// message is one message in the form in which it is sent.
 type message struct {
 	role   string
 	fields []record.Member
 }
 
-// unanswered stands between the results of a turn that ended without an answer and the next message: templates that want roles by
-// turns refuse a user behind a tool.
+// unanswered is put between the results of a turn that ended without an answer and the next message: templates that
+// require alternating roles reject a user message after a tool message.
 var unanswered = []record.Member{{Name: "role", Value: record.Raw(`"assistant"`)}, {Name: "content", Value: record.Raw(`"(this turn ended without an answer)"`)}}
 
-// messagesOf are the messages of a request as they are sent. Neighbours of one role become one: many chat templates take none.
+// messagesOf returns the messages of a request in the form in which they are sent. Neighbours of one role are joined,
+// since many chat templates reject them.
 func messagesOf(q *dialect.Question) (record.Raw, error) {
 	var all []message
 	if q.SystemPrompt != "" {
@@ -58,7 +59,7 @@ func messagesOf(q *dialect.Question) (record.Raw, error) {
 	return record.Array(out), nil
 }
 
-// messageOf translates one message: as it came, where it came from this provider.
+// messageOf translates one message; one from this provider goes back in its original form.
 func messageOf(m record.Message, ids map[string]string, q *dialect.Question) (message, error) {
 	o := m.Original
 	for _, call := range m.ToolCalls {
@@ -76,15 +77,15 @@ func messageOf(m record.Message, ids map[string]string, q *dialect.Question) (me
 	return plain(m, ids)
 }
 
-// idOf is an id that every server takes, and the same for the same call each time.
+// idOf returns an id that every server accepts, always the same for the same call.
 func idOf(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	text := new(big.Int).SetBytes(sum[:]).Text(62)
 	return text[len(text)-9:]
 }
 
-// replay is an assistant message as it came, but for what is null or refused. It is not ok if it is not about the calls that the
-// message says it is about.
+// replay returns an assistant message in its original form, without null and rejected fields. It is not ok if its
+// calls are not those of the message.
 func replay(m record.Message, without map[string]bool) (message, bool) {
 	fields, err := record.Members(m.Original.Message)
 	if err != nil {
@@ -110,7 +111,8 @@ func replay(m record.Message, without map[string]bool) (message, bool) {
 	return out, same
 }
 
-// callsBack returns the ids of calls as they came. It takes refused fields out of them, and arguments that are not JSON.
+// callsBack returns the original ids of calls. It removes rejected fields from the calls, and arguments that are not
+// JSON.
 func callsBack(f *record.Member, parts []record.CallPart, without map[string]bool) ([]string, error) {
 	calls, err := record.Elements(f.Value)
 	if err != nil || len(calls) != len(parts) {
@@ -159,8 +161,9 @@ func functionBack(raw, args record.Raw) (record.Raw, error) {
 	return record.Object(fields)
 }
 
-// argumentsBack are the arguments as the model wrote them, where they are an object. Servers that read them again refuse the whole
-// conversation for anything else: then it is what was made of them, or an object that holds the text.
+// argumentsBack returns the arguments as the model wrote them if they are an object. Servers that parse them reject
+// the whole conversation for anything else: then it returns the repaired arguments, or an object that contains the
+// text.
 func argumentsBack(text string, args record.Raw) string {
 	if _, err := record.Members([]byte(strings.TrimSpace(text))); err == nil && dialect.Fits(record.Raw(strings.TrimSpace(text))) {
 		return text
@@ -180,7 +183,7 @@ func argumentsBack(text string, args record.Raw) string {
 	return string(raw)
 }
 
-// plain is a message made of what every server knows.
+// plain returns a message with only the fields that every server knows.
 func plain(m record.Message, ids map[string]string) (message, error) {
 	var content any = m.Content
 	if m.IsError && !strings.HasPrefix(m.Content, errorMark) {
@@ -221,10 +224,10 @@ func callsOut(parts []record.CallPart, ids map[string]string) (out []callOut) {
 	return out
 }
 
-// between stands between two messages that became one.
+// between separates two messages that were joined.
 const between = "\n\n"
 
-// join adds a message of the same role behind this one, if they can be one: texts, the first of them without calls.
+// join appends a message of the same role, if they can be one: both texts, the first without calls.
 func (m *message) join(next message) bool {
 	if m.role != next.role || m.role != "user" && m.role != "assistant" || m.at("tool_calls") >= 0 {
 		return false

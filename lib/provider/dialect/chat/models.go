@@ -8,7 +8,7 @@ import (
 	"clawsh/lib/record"
 )
 
-// Models implements dialect.Dialect: a list, in any of the forms that servers have for it.
+// Models implements dialect.Dialect: a list, in any form that servers use.
 func (Dialect) Models(b []byte, k dialect.Keys) ([]dialect.Model, error) {
 	var list struct {
 		Data   record.Raw `json:"data"`

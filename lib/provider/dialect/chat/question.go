@@ -23,7 +23,7 @@ type (
 	}
 )
 
-// Ask implements dialect.Dialect. The fields of the configuration's body table go before everything.
+// Ask implements dialect.Dialect. The fields of the configuration's body table override everything.
 func (Dialect) Ask(q *dialect.Question) (record.Raw, error) {
 	fields, err := fieldsOf(q)
 	if err != nil {
@@ -42,7 +42,7 @@ func (Dialect) Ask(q *dialect.Question) (record.Raw, error) {
 	}))
 }
 
-// fieldsOf are the fields of a question before the configuration adds its own.
+// fieldsOf returns the fields of a question before the configuration adds its own.
 func fieldsOf(q *dialect.Question) ([]record.Member, error) {
 	messages, err := messagesOf(q)
 	if err != nil {

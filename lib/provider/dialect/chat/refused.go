@@ -8,15 +8,16 @@ import (
 	"clawsh/lib/record"
 )
 
-// refusals are words by which servers say that they do not take a field, as opposed to its value.
+// refusals are words with which servers reject a field, as opposed to its value.
 var refusals = []string{"unsupported", "not support", "not permitted", "not allowed", "unknown", "unrecognized", "unrecognised", "unexpected",
 	"extra input", "extra_forbidden", "additional propert", "no longer", "deprecated", "does not accept", "not accepted", "cannot be used", "not implemented",
 	"invalid field", "not enabled", "not available"}
 
-// required are the fields without which there is no question.
+// required are the fields that cannot be left out.
 var required = []string{"model", "messages", "tools", "role", "content", "tool_calls", "id", "type", "function"}
 
-// Refused implements dialect.Dialect. A server that says nothing at all is tried without what servers refuse most often.
+// Refused implements dialect.Dialect. If a server gives no message at all, it returns the field that servers reject
+// most often.
 func (Dialect) Refused(words string, body record.Raw) string {
 	sent := sentFields(body)
 	words = strings.ToLower(words)

@@ -24,20 +24,20 @@ func (b *answer) Reply(text string) (*dialect.Reply, error) {
 		r.Calls = append(r.Calls, dialect.Call{ID: c.id, Name: c.name, Arguments: c.args.String()})
 	}
 	if r.Finish != record.FinishStop && r.Finish != record.FinishToolCalls {
-		b.calls = nil // what was cut off is not run, and does not go back
+		b.calls = nil // what was cut off is not run, and not sent back
 	}
 	var err error
 	r.Message, err = b.original(text)
 	return r, err
 }
 
-// reasons are the words of servers for the ends of an answer that are not its usual end; "" is a failure of the server.
+// reasons are the servers' words for unusual ends of an answer; "" is a failure of the server.
 var reasons = map[string]string{"length": record.FinishLength, "max_tokens": record.FinishLength, "model_length": record.FinishLength,
 	"content_filter": record.FinishContentFilter, "safety": record.FinishContentFilter, "recitation": record.FinishContentFilter,
 	"prohibited_content": record.FinishContentFilter, "sensitive": record.FinishContentFilter, "refusal": record.FinishRefusal,
 	"error": "", "insufficient_system_resource": "", "network_error": "", "abort": ""}
 
-// reason maps finish_reason. Words that are not known mean what came.
+// reason maps finish_reason. For an unknown word it goes by what was received.
 func (b *answer) reason() string {
 	if word, known := reasons[strings.ToLower(b.finish)]; known {
 		return word
@@ -51,7 +51,7 @@ func (b *answer) reason() string {
 	return record.FinishStop
 }
 
-// settleIDs gives an id to each call that has none of its own by which a result can be told from another one's.
+// settleIDs gives an id to each call that has none, or not a unique one.
 func (b *answer) settleIDs() {
 	seen := map[string]bool{}
 	for _, c := range b.calls {
@@ -62,7 +62,7 @@ func (b *answer) settleIDs() {
 	}
 }
 
-// shortID is an id that every server takes: nine letters and digits.
+// shortID returns an id that every server accepts: nine letters and digits.
 func shortID() string {
 	const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	id := make([]byte, 0, 9)
@@ -78,8 +78,8 @@ func shortID() string {
 	return string(id)
 }
 
-// original is the message as it came, without what the model thought in its text. There is none of an answer that is too large, or of
-// which nothing but reasoning is left: such a one is not sent back.
+// original returns the message in its original form, without the reasoning in its text. It is nil for an answer that
+// is too large, or that contains nothing but reasoning: such an answer is not sent back.
 func (b *answer) original(text string) (record.Raw, error) {
 	if b.kept > maxOriginalBytes || b.content.empty() && len(b.calls) == 0 && len(b.extra.names) == 0 {
 		return nil, nil
@@ -109,7 +109,7 @@ func (b *answer) original(text string) (record.Raw, error) {
 	return record.Object(members)
 }
 
-// contentBack is the content as it goes back.
+// contentBack returns the content in the form in which it goes back.
 func (b *answer) contentBack(text string) (record.Raw, error) {
 	switch {
 	case b.content.isList, b.refused && !b.think.began && !b.content.empty():
@@ -122,7 +122,7 @@ func (b *answer) contentBack(text string) (record.Raw, error) {
 	return record.Raw("null"), nil
 }
 
-// original is the call as it came, under the id that it goes by.
+// original returns the call in its original form, with the id that is used for it.
 func (c *call) original() (record.Raw, error) {
 	args := record.Raw(c.args.String())
 	if !c.object || !dialect.Fits(args) {

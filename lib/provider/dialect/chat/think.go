@@ -7,13 +7,13 @@ import (
 	"clawsh/lib/record"
 )
 
-// thinkTags are the tags between which some models write what they think, at the beginning of the answer.
+// thinkTags are the tags around the reasoning that some models write at the beginning of the answer.
 var thinkTags = []string{"think", "thinking", "thought"}
 
-// maxHeldBytes bounds the white space after which a tag is still one at the beginning.
+// maxHeldBytes limits the white space before a tag at the beginning.
 const maxHeldBytes = 4096
 
-// thinker separates what a model thinks, in tags at the beginning of its text, from the answer.
+// thinker separates reasoning in tags at the beginning of a text from the answer.
 type thinker struct {
 	held    string // not decided yet
 	end     string // the tag that ends the thought, if one is open
@@ -22,7 +22,7 @@ type thinker struct {
 	thought strings.Builder
 }
 
-// next takes a piece of text and returns what is known to be answer.
+// next takes a piece of text and returns what is certainly part of the answer.
 func (t *thinker) next(s string) string {
 	if t.decided {
 		return s
@@ -49,7 +49,7 @@ func (t *thinker) next(s string) string {
 	}
 }
 
-// opening tells which tag a text begins with, and whether it may still become one.
+// opening returns the tag that a text begins with, and whether it may still become one.
 func opening(text string) (tag string, maybe bool) {
 	for _, name := range thinkTags {
 		open := "<" + name + ">"
@@ -61,7 +61,7 @@ func opening(text string) (tag string, maybe bool) {
 	return "", maybe
 }
 
-// close ends the thought where its end has come. Of the rest as much stays as may be the beginning of the end.
+// close ends the reasoning if its end has arrived. Of the rest it keeps what may be the beginning of the end tag.
 func (t *thinker) close() bool {
 	before, after, found := strings.Cut(t.held, t.end)
 	if !found {
@@ -81,7 +81,7 @@ func (t *thinker) think(s string) {
 	}
 }
 
-// rest ends the text, and returns what is left of the answer. A thought without an end has no answer behind it.
+// rest ends the text, and returns the rest of the answer. Reasoning without an end tag is not followed by an answer.
 func (t *thinker) rest() string {
 	out := t.held
 	t.held = ""

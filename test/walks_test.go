@@ -22,7 +22,7 @@ func walk(t *testing.T, heading string) []string {
 	_, text, found := strings.Cut(read(t, "../CONTRIBUTING.md"), "\n## "+heading+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")
 	var blocks []string
-	for _, m := range regexp.MustCompile("(?ms)^   ```go\n(.*?)^   ```$").FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile("(?ms)^   ```(?:go|text)\n(.*?)^   ```$").FindAllStringSubmatch(text, -1) {
 		blocks = append(blocks, regexp.MustCompile(`(?m)^   `).ReplaceAllString(m[1], ""))
 	}
 	if !found || len(blocks) == 0 {
@@ -99,7 +99,7 @@ func TestWalkOfATool(t *testing.T) {
 	o.build(t, "claw-gate", "claw-exec")
 
 	h := newHome(t)
-	h.allow(t, "roll")
+	h.allow(t, "tools_allow", "roll")
 	listed := h.filter(t, o.dir+"/claw-exec list --output-format json --jq '.data.tools[-1]' </dev/null", "\n")
 	want := `{"active":true,"description":"Roll a die.","name":"roll","parameters":{"additionalProperties":false,"properties":` +
 		`{"sides":{"maximum":100,"minimum":2,"type":"integer"}},"required":["sides"],"type":"object"}}`
@@ -120,11 +120,50 @@ func TestWalkOfATool(t *testing.T) {
 	}
 }
 
-// allow lets the model use a tool, as the configuration that init writes does not.
-func (h *home) allow(t *testing.T, tool string) {
+// TestWalkOfAProgram: one file makes a program known to the policy: which of its words are files, and what it only reads.
+func TestWalkOfAProgram(t *testing.T) {
+	t.Parallel()
+	text := walk(t, "How to add a program to the policy")
+	if len(text) != 1 {
+		t.Fatalf("the walk of a program says to write %d things: %q", len(text), text)
+	}
+	o := &overlay{t.TempDir(), map[string]string{}}
+	o.put(t, "lib/policy/programs/look.txt", text[0])
+	o.build(t, "claw-gate", "clawsh")
+
+	h := newHome(t)
+	h.allow(t, "allowed_commands", "look")
+	h.configure(t, func(text string) string {
+		return strings.Replace(text, `harmless = "ask"`, `harmless = "low"`, 1)
+	})
+	if out := h.filter(t, o.dir+"/clawsh config validate </dev/null && echo ok", "\n\n"); out[1] != "ok" {
+		t.Errorf("its examples do not hold: %q", out)
+	}
+	for command, want := range map[string]string{
+		"look -f pre words":             `"rule":"command.harmless"`,
+		"look --term=x pre words":       `"rule":"command.harmless"`,
+		"look pre words | sort -u":      `"rule":"command.harmless"`,
+		"look -b pre words":             `look: unknown option \"-b\"`,
+		"look --binary pre words":       `look: unknown option \"--binary\"`,
+		"look pre words more":           "look has too many arguments",
+		"look pre /etc/passwd":          `"rule":"path.forbidden"`,
+		"look pre ../x":                 `"rule":"path.outside"`,
+		"look pre words > .git/hooks/x": `"rule":"path.protected"`,
+	} {
+		args := `{"command":` + encoded(t, command) + `}`
+		call := `{"v":1,"kind":"tool_call","id":"call-1","conversation_id":"conv-1","tool":"shell","args":` + args + "}\n"
+		verdict := h.filter(t, o.dir+"/claw-gate", call)[0]
+		if !strings.Contains(verdict, want) || strings.Contains(verdict, `"decision":"allow"`) != strings.Contains(want, "harmless") {
+			t.Errorf("%s: %s", command, verdict)
+		}
+	}
+}
+
+// allow puts a name into a list of the configuration that init writes.
+func (h *home) allow(t *testing.T, list, name string) {
 	t.Helper()
 	h.configure(t, func(text string) string {
-		return strings.Replace(text, "tools_allow = [", `tools_allow = [ "`+tool+`",`, 1)
+		return strings.Replace(text, list+" = [", list+` = [ "`+name+`",`, 1)
 	})
 }
 

@@ -8,7 +8,7 @@ FLAGS   := -trimpath -ldflags=-s\ -w
 PROGRAMS := clawsh claw-llm claw-gate claw-exec claw-receipt claw-mem claw-loop
 FUZZTIME ?= 10s
 
-.PHONY: all build share docs test race lint soak bench fuzz install uninstall clean demo score tasks attack release release-test
+.PHONY: all build share docs test cover flaky race lint soak bench fuzz install uninstall clean demo score tasks attack release release-test
 
 all: build
 
@@ -31,16 +31,32 @@ PARALLEL ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || ech
 test: ## all tests, over the real binaries; TESTFLAGS=-v and the like go to go test
 	$(GO) test -timeout 25m -shuffle=on -parallel $(PARALLEL) $(TESTFLAGS) ./test ./...
 
+# Programs write what they run through into a directory that they are built with: they are confined, and pass few variables on.
+COVER   := $(CURDIR)/$(BIN)/cover
+COVERED := TestScripts|Contract|Servers
+cover: ## share of statements that the tests of packages, and the programs in scripts, run through, by package
+	rm -rf $(COVER) && mkdir -p $(COVER)/tests $(COVER)/programs
+	$(GO) build -tags cover -cover -coverpkg=clawsh/... -ldflags '-X clawsh/lib/command.coverDir=$(COVER)/programs' -o $(COVER)/bin/ ./cmd/...
+	$(GO) test -count=1 -cover ./cmd/... ./lib/... -args -test.gocoverdir=$(COVER)/tests
+	CLAWSH_BIN=$(COVER)/bin $(GO) test -count=1 -timeout 25m -parallel $(PARALLEL) -run '$(COVERED)' ./test
+	.ci/cover $(COVER)
+
+N ?= 20
+flaky: ## all tests N times; prints each that failed, and how often
+	@for i in $$(seq $(N)); do $(MAKE) -s test TESTFLAGS=-json; done | \
+	  jq -rR 'fromjson? | select(.Action == "fail" and .Test) | .Package + " " + .Test' | sort | uniq -c | sort -rn
+
 race: ## the packages and the confinement of each program with the race detector, which needs cgo and a C compiler
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./lib/... ./cmd/...
 
 # Tests of which make test runs a few rounds: those that call need.Rounds or need.Soak.
-SOAKED   := Crash|Signals|Mutants|Surroundings|Stays|Starts|Hostile|Ordinary|Independent|Tasks|Steps|TestObeyed$$|Words|Opens?|WhileMig|Lag|Tiles|Environment
+SOAKED   := Crash|Signals|Mutants|Surroundings|Stays|Starts|Hostile|Ordinary|Independent|Tasks|Servers|Contract|Steps|TestObeyed$$|Words|Opens?|WhileMig|Lag|Tiles|Environment
 REPEATED := EightProcesses|KilledProcesses|Kill|FullDisk|FullDatabase|FileTooLarge|Writers|Processes|OpenersAndClosers
 SOAK     ?= 1
 soak: ## all rounds of the tests of which make test runs a few: kills, signals, mutations, shapes; SOAK=5 runs five times as many
-	CLAWSH_SOAK=$(SOAK) $(GO) test -count=1 -timeout 60m -run '$(SOAKED)' $(TESTFLAGS) ./test ./lib/policy ./lib/memory ./lib/receipt ./lib/durable ./lib/tool
+	CLAWSH_SOAK=$(SOAK) $(GO) test -count=1 -timeout 60m -shuffle=on -parallel $(PARALLEL) -run '$(SOAKED)' $(TESTFLAGS) ./test ./lib/policy ./lib/memory ./lib/receipt ./lib/durable ./lib/tool
 	$(GO) test -count=$$((2 * $(SOAK))) -timeout 60m -run '$(REPEATED)' $(TESTFLAGS) ./lib/memory ./lib/receipt ./lib/durable
+	$(GO) test -count=$$((2 * $(SOAK))) -timeout 60m -run 'EightProcesses|KilledProcesses|FullDisk' $(TESTFLAGS) ./test
 
 lint: ## gofmt, vet on Linux and macOS, staticcheck
 	@test -z "$$(gofmt -l cmd lib test docs)" || { gofmt -l cmd lib test docs; exit 1; }

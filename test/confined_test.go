@@ -25,6 +25,8 @@ func TestStagesAreConfined(t *testing.T) {
 	for _, name := range []string{"claw-llm", "claw-gate", "claw-exec", "claw-receipt", "claw-mem", "claw-loop"} {
 		cmd := exec.Command(filepath.Join(bin, name))
 		cmd.Env = env
+		var said strings.Builder
+		cmd.Stderr = &said // Wait waits for all who hold it: claw-exec's broker may still be making its cache when claw-exec has ended
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +43,9 @@ func TestStagesAreConfined(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, s, want)
 		}
 		in.Close()
-		cmd.Wait()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v: %s", name, err, said.String())
+		}
 	}
 }
 

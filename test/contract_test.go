@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"clawsh/lib/record"
+	"clawsh/test/need"
 )
 
 // good holds arguments with which each command succeeds in a fresh home with one turn behind it. A command that is in no
@@ -249,21 +250,21 @@ type tableRow struct {
 // TestEveryCommandKeepsTheContract walks all commands of all programs, in both formats, with good and with bad usage.
 func TestEveryCommandKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	listed := newHome(t)
+	listed, nth := newHome(t), 0
 	for _, program := range binaries(t) {
 		for _, row := range commandTable(t, listed, program) {
-			name := strings.TrimSpace(program + " " + row.Name)
+			name, n := strings.TrimSpace(program+" "+row.Name), nth
+			nth++
 			t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 				t.Parallel()
-				h := newHome(t)
 				if row.Summary == "" || row.Example == "" {
 					t.Error("no summary or no example")
 				}
-				checkHelp(t, h, name)
-				checkBadUsage(t, h, name, row)
-				if args, ok := good[name]; ok {
-					checkGood(t, h, name, row, args)
-				} else if !filters[name] {
+				checkHelp(t, listed, name)
+				checkBadUsage(t, listed, name, row)
+				if args, ok := good[name]; ok && need.OneIn(2, n) {
+					checkGood(t, newHome(t), name, row, args)
+				} else if !ok && !filters[name] {
 					t.Errorf("%s has no good usage in this test", name)
 				}
 			})

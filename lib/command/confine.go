@@ -35,6 +35,9 @@ func (c *Call) Confine(a confine.Access) error {
 			a.Own = slices.Concat(a.Own, []string{filepath.Join(abs, c.App+".jsonl")})
 		}
 	}
+	if coverDir != "" {
+		a.Write = slices.Concat(a.Write, []string{coverDir})
+	}
 	report, err := confine.Self(a)
 	if err != nil {
 		return envelope.Errorf(envelope.ExitSandbox, "confine.failed", "%w", err)

@@ -33,7 +33,7 @@ test: ## all tests, over the real binaries; TESTFLAGS=-v and the like go to go t
 
 # Programs write what they run through into a directory that they are built with: they are confined, and pass few variables on.
 COVER   := $(CURDIR)/$(BIN)/cover
-COVERED := TestScripts|Contract|Servers
+COVERED := TestScripts|Contract|Servers|Tab|README|Guide|Tasks|Doctor|SSH|Signals
 cover: ## share of statements that the tests of packages, and the programs in scripts, run through, by package
 	rm -rf $(COVER) && mkdir -p $(COVER)/tests $(COVER)/programs
 	$(GO) build -tags cover -cover -coverpkg=clawsh/... -ldflags '-X clawsh/lib/command.coverDir=$(COVER)/programs' -o $(COVER)/bin/ ./cmd/...

@@ -71,3 +71,16 @@ func importing(c *command.Call, cfg *config.Config) confine.Access {
 	}
 	return a
 }
+
+// forgetting is the row of the commands that remove what was said.
+func forgetting(c *command.Call, cfg *config.Config) confine.Access {
+	a := clearing(c, cfg)
+	if cfg != nil {
+		_ = os.MkdirAll(cfg.TurnsDir(), 0o700) // to take a lock says what is wrong, if anything is
+		a.Write = append(a.Write, cfg.ResultsDir(), cfg.TurnsDir())
+		if info, err := os.Lstat(cfg.HistoryPath()); err == nil && info.Mode().IsRegular() {
+			a.Own = append(a.Own, cfg.HistoryPath())
+		}
+	}
+	return a
+}

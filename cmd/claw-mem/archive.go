@@ -74,7 +74,7 @@ func archive() command.Command {
 				if r.Conversation, err = s.Archive(id, !o.undo); err != nil {
 					return err
 				}
-				return point(s, mirrorOf(cfg), r.Conversation.Agent)
+				return mirrorOf(cfg).Follow(s, r.Conversation.Agent)
 			})
 			if err != nil {
 				return nil, err
@@ -85,13 +85,4 @@ func archive() command.Command {
 
 func mirrorOf(cfg *config.Config) *memory.Mirror {
 	return &memory.Mirror{Dir: filepath.Join(cfg.Home, "agents")}
-}
-
-// point lets the link to the agent's current session follow what its latest conversation is now.
-func point(s *memory.Store, m *memory.Mirror, agent string) error {
-	latest, err := s.Latest(agent)
-	if err != nil && !errors.Is(err, memory.ErrNotFound) {
-		return err
-	}
-	return m.Point(agent, latest)
 }

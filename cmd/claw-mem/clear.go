@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -10,7 +9,6 @@ import (
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
-	"clawsh/lib/conversation"
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
 	"clawsh/lib/spelling"
@@ -37,7 +35,7 @@ func clearAll() command.Command {
 			}
 			var r clearResult
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {
-				r.Removed, err = forgetAll(ctx, cfg, s)
+				r.Removed, err = forgetter(cfg, s).ForgetAll(ctx)
 				return err
 			})
 			if err != nil {
@@ -45,23 +43,4 @@ func clearAll() command.Command {
 			}
 			return r, nil
 		}}
-}
-
-// forgetAll removes the memory first: as long as that has not succeeded, everything is there.
-func forgetAll(ctx context.Context, cfg *config.Config, s *memory.Store) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	release, err := conversation.Turns{Dir: cfg.TurnsDir()}.HoldAll(ctx)
-	if err != nil {
-		return 0, underWay(err)
-	}
-	defer release()
-	all, err := s.Conversations(0)
-	if err != nil {
-		return 0, err
-	}
-	_, err = s.ClearAlso(func() error {
-		return errors.Join(mirrorOf(cfg).Clear(), resultsOf(cfg).Clear(), forgetTyped(cfg.HistoryPath(), nil))
-	})
-	return len(all), err
 }

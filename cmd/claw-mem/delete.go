@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -47,7 +44,7 @@ conversation with a running turn is not deleted, and none is during an import. A
 			}
 			var r deleteResult
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {
-				r.Conversations, err = forget(ctx, cfg, s, c.Args)
+				r.Conversations, err = forgetter(cfg, s).Forget(ctx, c.Args)
 				return err
 			})
 			if err != nil {
@@ -57,89 +54,8 @@ conversation with a running turn is not deleted, and none is during an import. A
 		}}
 }
 
-// resultsOf are the results of tools that were kept to be read on.
-func resultsOf(cfg *config.Config) *result.Store { return &result.Store{Dir: cfg.ResultsDir()} }
-
-// patience is how long a turn that is under way is waited for.
-const patience = time.Second
-
-// underWay says what to do about a turn that does not end.
-func underWay(err error) error {
-	return busyHint(err, "nothing was deleted; wait for the turn or end it, then delete again")
-}
-
-// busyHint says what to do where somebody else is at work; other errors say it themselves.
-func busyHint(err error, hint string) error {
-	if e := envelope.From(err); e != nil && e.Code == "conversation.busy" {
-		return e.WithHint("%s", hint)
-	}
-	return err
-}
-
-// forget removes conversations that have no turn under way: one would bring back what was said. What was typed goes first, since only
-// the memory knows what that was, and an interrupted deletion must be one that can be repeated. The copies go when the memory has let go.
-func forget(ctx context.Context, cfg *config.Config, s *memory.Store, ids []string) ([]memory.Conversation, error) {
-	full, err := resolved(s, ids)
-	if err != nil {
-		return nil, err
-	}
-	release, err := holding(ctx, cfg, full)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	lines := map[string]bool{}
-	for _, id := range full {
-		_, entries, err := s.Show(id)
-		if err != nil {
-			return nil, err
-		}
-		typed(entries, lines)
-	}
-	if err := forgetTyped(cfg.HistoryPath(), lines); err != nil {
-		return nil, err
-	}
-	m := mirrorOf(cfg)
-	list, err := s.DeleteAlso(func() error { return errors.Join(m.Remove(full...), resultsOf(cfg).Remove(full...)) }, full...)
-	for _, conv := range list {
-		err = errors.Join(err, point(s, m, conv.Agent))
-	}
-	return list, err
-}
-
-func resolved(s *memory.Store, ids []string) (full []string, err error) {
-	for _, id := range ids {
-		if id, err = s.Resolve(id); err != nil {
-			return nil, err
-		}
-		full = append(full, id)
-	}
-	return full, nil
-}
-
-// holding takes conversations, in an order that lets nobody wait for us whom we wait for, and keeps imports away: of which conversations
-// there is more to come, they do not know.
-func holding(ctx context.Context, cfg *config.Config, ids []string) (release func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	turns := conversation.Turns{Dir: cfg.TurnsDir()}
-	first, err := turns.HoldImports(ctx)
-	if err != nil {
-		return nil, busyHint(err, "nothing was deleted; wait for the import or end it, then delete again")
-	}
-	held := []func(){first}
-	release = func() {
-		for _, r := range held {
-			r()
-		}
-	}
-	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-		r, _, err := turns.Hold(ctx, id)
-		if err != nil {
-			release()
-			return nil, underWay(err)
-		}
-		held = append(held, r)
-	}
-	return release, nil
+// forgetter removes what was said, wherever it is kept.
+func forgetter(cfg *config.Config, s *memory.Store) *memory.Forgetter {
+	return &memory.Forgetter{Store: s, Mirror: mirrorOf(cfg), Results: &result.Store{Dir: cfg.ResultsDir()},
+		Turns: conversation.Turns{Dir: cfg.TurnsDir()}, History: cfg.HistoryPath()}
 }

@@ -19,38 +19,24 @@ import (
 )
 
 // importSummary counts records.
-type importSummary struct {
-	Imported int `json:"imported"`
-	Known    int `json:"known"`
-	Failed   int `json:"failed"`
-}
+type importSummary struct{ memory.Counts }
 
 func (s importSummary) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s imported, %d already known, %d failed\n", spelling.Count(s.Imported, "record"), s.Known, s.Failed)
 	return err
 }
 
-// A batch is stored in one transaction.
-const (
-	batchRecords = 500
-	batchBytes   = 4 << 20
-)
-
-// importer collects records and stores them in batches.
+// importer is the filter's state.
 type importer struct {
 	call    *command.Call
-	store   *memory.Store
 	agent   string
 	summary bool
-	batch   []record.Line
-	bytes   int
-	touched map[string]bool
-	counts  importSummary
-	broken  error // the memory can store nothing any more
+	memory.Importer
+	broken error // the memory can store nothing any more
 }
 
 func importCommand() command.Command {
-	k := importer{touched: map[string]bool{}}
+	var k importer
 	return command.Command{Name: "import", Envelope: "memory import", Summary: "store records written by export",
 		Long: `Reads records from standard input, stores conversation, user, response, tool_result, final and summary records, and writes
 their session mirrors. Records that are already stored are left alone, so an import can be repeated. Records of other
@@ -75,7 +61,7 @@ printed to standard error, or with --summary to standard output instead of the r
 				if k.summary {
 					quiet.Stdout = io.Discard
 				}
-				k.call, k.store = &quiet, s
+				k.call, k.Importer = &quiet, memory.Importer{Store: s, Agent: k.agent}
 				release, err := importUnderWay(ctx, cfg)
 				if err != nil {
 					return err
@@ -84,19 +70,19 @@ printed to standard error, or with --summary to standard output instead of the r
 				return k.run(ctx, mirrorOf(cfg))
 			})
 			if k.summary {
-				return k.counts, err
+				return importSummary{k.Counts}, err
 			}
 			fmt.Fprintf(c.Stderr, "%s: ", c.App)
-			return command.Records(), errors.Join(err, k.counts.WriteText(c.Stderr))
+			return command.Records(), errors.Join(err, importSummary{k.Counts}.WriteText(c.Stderr))
 		}}
 }
 
 // importUnderWay keeps claw-mem clear and claw-mem delete from forgetting half of what is imported.
 func importUnderWay(ctx context.Context, cfg *config.Config) (release func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, memory.Patience)
 	defer cancel()
 	release, err = conversation.Turns{Dir: cfg.TurnsDir()}.HoldImport(ctx)
-	return release, busyHint(err, "nothing was imported, because claw-mem clear or delete is running; import again when it has ended")
+	return release, memory.Busy(err, "nothing was imported, because claw-mem clear or delete is running; import again when it has ended")
 }
 
 func (k *importer) run(ctx context.Context, m *memory.Mirror) error {
@@ -107,13 +93,18 @@ func (k *importer) run(ctx context.Context, m *memory.Mirror) error {
 	_, err := stage.Filter(ctx, k.call, s)
 	if k.broken == nil {
 		out := stage.NewWriter(k.call.Stdout)
-		err = errors.Join(err, k.flush(out), out.Flush())
+		refused, failed := k.Flush()
+		err = errors.Join(err, k.refuse(out, refused, failed), out.Flush())
 	}
 	if k.broken == nil {
-		err = errors.Join(err, k.mirrorAll(m))
+		incomplete, failed := k.Mirror(m)
+		for _, err := range incomplete {
+			k.call.Log.Warn("session mirror is incomplete", "error", err.Error())
+		}
+		err = errors.Join(err, failed)
 	}
-	if err == nil && k.counts.Failed > 0 {
-		bad := envelope.Errorf(envelope.ExitError, "input.bad_lines", "%s could not be stored; each is reported by an error record", spelling.Count(k.counts.Failed, "record"))
+	if err == nil && k.Counts.Failed > 0 {
+		bad := envelope.Errorf(envelope.ExitError, "input.bad_lines", "%s could not be stored; each is reported by an error record", spelling.Count(k.Counts.Failed, "record"))
 		if k.summary {
 			bad.WithHint("run it again without --summary to see them; stored records are left alone")
 		}
@@ -131,54 +122,19 @@ func (k *importer) take(_ context.Context, line record.Line, out *stage.Writer) 
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "memory.failed", "withhold secrets from %s record %s: %w", line.Kind(), line.ID(), err)
 	}
-	k.batch, k.bytes = append(k.batch, line.Clone()), k.bytes+len(raw)
-	if len(k.batch) >= batchRecords || k.bytes >= batchBytes {
-		return k.flush(out)
-	}
-	return nil
+	refused, err := k.Add(line)
+	return k.refuse(out, refused, err)
 }
 
-// flush stores the batch in one transaction.
-func (k *importer) flush(out *stage.Writer) error {
-	results, err := k.store.Import(k.batch, k.agent)
+// refuse reports records that were not stored; err says that the memory can store nothing any more.
+func (k *importer) refuse(out *stage.Writer, refused []memory.Refused, err error) error {
 	if err != nil {
-		k.broken = envelope.Errorf(envelope.ExitError, "memory.failed", "%s not imported: %w", spelling.Count(len(k.batch), "record"), err)
+		k.broken = envelope.Errorf(envelope.ExitError, "memory.failed", "%w", err)
 		return stage.Fatal(k.broken)
 	}
-	for i, r := range results {
-		switch {
-		case r.Err != nil:
-			k.counts.Failed++
-			e := envelope.Errorf(envelope.ExitError, "memory.failed", "import %s record %s: %w", k.batch[i].Kind(), k.batch[i].ID(), r.Err)
-			if err := out.Record(stage.ErrorRecord(k.call.App, k.batch[i], e)); err != nil {
-				return err
-			}
-		case r.Stored:
-			k.counts.Imported++
-			k.touched[r.ConversationID] = true
-		default:
-			k.counts.Known++
-		}
-	}
-	k.batch, k.bytes = k.batch[:0], 0
-	return nil
-}
-
-// mirrorAll makes the mirrors of what was imported. An id that can be no file name has none.
-func (k *importer) mirrorAll(m *memory.Mirror) error {
-	agents := map[string]bool{}
-	for id := range k.touched {
-		conv, entries, err := k.store.Show(id)
-		if err != nil {
-			return err
-		}
-		if err := m.Rewrite(conv.Agent, id, entries); err != nil && !errors.Is(err, memory.ErrName) {
-			k.call.Log.Warn("session mirror is incomplete", "error", err.Error())
-		}
-		agents[conv.Agent] = true
-	}
-	for agent := range agents {
-		if err := point(k.store, m, agent); err != nil {
+	for _, r := range refused {
+		e := envelope.Errorf(envelope.ExitError, "memory.failed", "import %s record %s: %w", r.Line.Kind(), r.Line.ID(), r.Err)
+		if err := out.Record(stage.ErrorRecord(k.call.App, r.Line, e)); err != nil {
 			return err
 		}
 	}

@@ -343,3 +343,12 @@ func isMode(root *os.Root, name string, kind fs.FileMode) bool {
 	info, err := root.Lstat(name)
 	return err == nil && info.Mode().Type() == kind
 }
+
+// Follow lets the link to an agent's current session follow what its latest conversation is now.
+func (m *Mirror) Follow(s *Store, agent string) error {
+	latest, err := s.Latest(agent)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return m.Point(agent, latest)
+}

@@ -103,7 +103,9 @@ var checkedCalls = []checked{
 		{why: "known requests only: every driver has others", args: when(in(1, ioctls...)), do: allow}}},
 	{why: "starts processes and threads", calls: []uintptr{unix.SYS_CLONE}, otherwise: allow, cases: []argCase{
 		{why: "makes no namespace, in which it would have capabilities", args: when(has(0, newNamespace)),
-			do: eperm}}},
+			do: eperm},
+		{why: "starts no siblings: nobody collects them, so dead ones would use up the call's processes",
+			args: when(has(0, unix.CLONE_PARENT)), do: eperm}}},
 	{why: "controls its own process", calls: []uintptr{unix.SYS_PRCTL}, otherwise: einval,
 		cases: []argCase{{why: "known ones only", args: when(in(0, prctls...)), do: allow}}},
 	{why: "its own limits", calls: []uintptr{unix.SYS_PRLIMIT64}, otherwise: eperm,

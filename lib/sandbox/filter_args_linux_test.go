@@ -79,7 +79,7 @@ func argClasses() []argClass {
 	for bit := range 64 {
 		flag := uint64(1) << bit
 		want := unix.Errno(reached)
-		if bit < 32 && flag&newNamespace != 0 {
+		if bit < 32 && flag&(newNamespace|unix.CLONE_PARENT) != 0 {
 			want = unix.EPERM
 		}
 		both(unix.SYS_CLONE, want, flag|uint64(unix.SIGCHLD))

@@ -37,7 +37,7 @@ type Interview struct {
 
 // New prepares an interview on the terminal. The answers are those that flags gave.
 func New(c *command.Call, p config.Paths, given *Answers) *Interview {
-	i := &Interview{Answers: given, paths: p, environ: c.Environ, given: c.Changed, getenv: c.Getenv, askLine: terminal.AskLine,
+	i := &Interview{Answers: given, paths: p, environ: c.Environ, given: c.Changed, getenv: c.Getenv, askLine: terminal.AskText,
 		confirm: terminal.Confirm, terminal: terminal.IsTerminal(os.Stdin)}
 	i.tell = func(format string, args ...any) {
 		fmt.Fprintln(c.Stderr, terminal.Escape(c.Secrets.Text(fmt.Sprintf(format, args...))))

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	defer cancel()
 	fmt.Println("ready")
 	if mode == "line" {
-		text, err := AskLine(ctx, "Sure? ", 10)
+		text, err := AskText(ctx, "Sure? ", 10)
 		fmt.Printf("answer: %q %v\n", text, err)
 		return
 	}
@@ -181,7 +181,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-func TestAskLine(t *testing.T) {
+func TestAskText(t *testing.T) {
 	for in, want := range map[string]string{
 		"some text\n": `"some text" <nil>`, "\n": `"" <nil>`, "cut\x04\x04": `"cut" <nil>`, "\x04": `"" <nil>`, "0123456789\n": `"0123456789" <nil>`,
 		"0123456789a\n": `"" the answer is longer`, "é\n": `"é" <nil>`,

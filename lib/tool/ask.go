@@ -22,7 +22,7 @@ func askUser(ctx context.Context, a card.AskArgs, env *Env) Result {
 	if len(a.Question) > maxQuestionBytes {
 		return failf("ask the user: the question is longer than %d bytes", maxQuestionBytes)
 	}
-	answer, err := terminal.AskLine(ctx, "\nThe agent asks: "+terminal.Escape(a.Question)+"\n> ", maxAnswerBytes)
+	answer, err := terminal.AskText(ctx, "\nThe agent asks: "+terminal.Escape(a.Question)+"\n> ", maxAnswerBytes)
 	if errors.Is(err, terminal.ErrNoTerminal) {
 		return failf("ask the user: there is no terminal, so nobody can answer: continue without an answer, or say what you need to know")
 	}

@@ -22,7 +22,7 @@ var rows = [][]string{
 	{"loop"},
 	{"stage", "broker"},
 	{"provider", "policy", "tool", "receipt", "memory", "sandbox", "approval", "turn"},
-	{"provider/dialect/chat", "policy/programs"},
+	{"provider/dialect/chat", "policy/programs", "sandbox/seatbelt"},
 	{"provider/dialect", "command", "sibling"},
 	{"config", "permit", "terminal", "process", "confine", "conversation", "edit"},
 	{"durable", "result", "card"},

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"clawsh/lib/process"
+	writer "clawsh/lib/sandbox/seatbelt"
 )
 
 func engines() map[string]engine {
@@ -39,7 +40,7 @@ func (seatbelt) run(ctx context.Context, place Place, limits Limits, p Program, 
 	if place.Self != "" {
 		v, p = append(v, mount{Kind: mountRead, Target: place.Self, IsFile: true}), interpreter(place.Self, StageShared, p)
 	}
-	profile, err := seatbeltProfile(v)
+	profile, err := writer.Profile(rules(v))
 	if err != nil {
 		return Exit{}, setupError{err}
 	}
@@ -77,4 +78,20 @@ func seatbeltView(p Place) ([]mount, error) {
 		m = append(m, mount{Kind: mountWrite, Source: p.Home, Target: p.Home})
 	}
 	return append(m, covers(m, p.Hidden)...), nil
+}
+
+// rules are a view as a profile says it. What is neither read nor written is covered there, so it is denied.
+func rules(v []mount) []writer.Rule {
+	var out []writer.Rule
+	for _, m := range v {
+		r := writer.Rule{Path: m.Target, IsFile: m.IsFile}
+		switch m.Kind {
+		case mountRead:
+			r.Access = writer.Read
+		case mountWrite:
+			r.Access = writer.Write
+		}
+		out = append(out, r)
+	}
+	return out
 }

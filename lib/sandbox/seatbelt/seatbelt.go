@@ -1,12 +1,31 @@
-package sandbox
+// Package seatbelt writes profiles for sandbox-exec(1) of macOS. Only the engine for macOS links it; it is a package of its own so
+// that its tests run on every system.
+package seatbelt
 
 import (
 	"fmt"
 	"strings"
 )
 
-// seatbeltProfile is the profile for sandbox-exec(1) of macOS. Paths are the real ones: Seatbelt compares what links lead to.
-func seatbeltProfile(v []mount) (string, error) {
+// Access is what a rule permits.
+type Access int
+
+// Accesses.
+const (
+	None Access = iota
+	Read
+	Write // and reading
+)
+
+// Rule is what may be done with a path and everything below it. What is protected comes after what it lies in.
+type Rule struct {
+	Access Access
+	Path   string
+	IsFile bool // there is nothing below it
+}
+
+// Profile is the profile for sandbox-exec(1). Paths are the real ones: Seatbelt compares what links lead to.
+func Profile(rules []Rule) (string, error) {
 	var b strings.Builder
 	b.WriteString(`(version 1)
 (deny default)
@@ -22,22 +41,22 @@ func seatbeltProfile(v []mount) (string, error) {
   (subpath "/private/var/db/timezone") (subpath "/private/var/select") (literal "/private/etc/localtime") (literal "/dev/urandom") (literal "/dev/random"))
 (allow file-read* file-write* (literal "/dev/null") (literal "/dev/zero"))
 `)
-	// Of two rules that match, the later one decides: what is protected comes behind what it lies in.
-	for _, m := range v {
-		path, err := seatbeltString(m.Target)
+	// Of two rules that match, the later one decides.
+	for _, r := range rules {
+		path, err := quote(r.Path)
 		if err != nil {
 			return "", err
 		}
 		filter := "(subpath " + path + ")"
-		if m.IsFile {
+		if r.IsFile {
 			filter = "(literal " + path + ")"
 		}
-		switch m.Kind {
-		case mountRead:
+		switch r.Access {
+		case Read:
 			fmt.Fprintf(&b, "(allow file-read* %s)\n(deny file-write* %s)\n", filter, filter)
-		case mountWrite:
+		case Write:
 			fmt.Fprintf(&b, "(allow file-read* file-write* %s)\n", filter)
-		case mountDir, mountNull:
+		default:
 			fmt.Fprintf(&b, "(deny file-read* file-write* %s)\n", filter)
 		}
 	}
@@ -45,8 +64,8 @@ func seatbeltProfile(v []mount) (string, error) {
 	return b.String(), nil
 }
 
-// seatbeltString quotes a path. What the profile's language could read otherwise is refused.
-func seatbeltString(path string) (string, error) {
+// quote quotes a path. What the profile's language could read otherwise is refused.
+func quote(path string) (string, error) {
 	for _, r := range path {
 		if r < ' ' || r == '"' || r == '\\' || r == 0x7f {
 			return "", fmt.Errorf("%q: a sandbox profile cannot contain such a path", path)

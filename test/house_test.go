@@ -24,7 +24,7 @@ var rows = [][]string{
 	{"provider", "policy", "tool", "receipt", "memory", "sandbox", "approval", "turn"},
 	{"provider/dialect/chat", "policy/programs", "sandbox/seatbelt"},
 	{"provider/dialect", "command", "sibling"},
-	{"config", "permit", "terminal", "process", "confine", "conversation", "edit"},
+	{"config", "permit", "terminal", "process", "confine", "conversation", "edit", "audit"},
 	{"durable", "result", "card"},
 	{"record", "envelope", "seccomp", "secret", "obeyed", "spelling", "place"},
 }

@@ -4,32 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"clawsh/lib/durable"
+	"clawsh/lib/audit"
 	"clawsh/lib/permit"
 	"clawsh/lib/record"
 )
-
-// auditLine is one line of audit.jsonl: what was decided, by which policy. It holds a hash of the arguments, not the
-// arguments, which may be secret.
-type auditLine struct {
-	V              int         `json:"v"`
-	Kind           record.Kind `json:"kind"`
-	ID             string      `json:"id"`
-	TS             string      `json:"ts"`
-	CallID         string      `json:"call_id"`
-	ConversationID string      `json:"conversation_id"`
-	Tool           string      `json:"tool"`
-	ArgsSHA256     string      `json:"args_sha256"`
-	ArgsHash       string      `json:"args_hash,omitzero"`
-	Decision       string      `json:"decision"`
-	Risk           string      `json:"risk"`
-	Rule           string      `json:"rule"`
-	Reason         string      `json:"reason"`
-	Approval       string      `json:"approval"`
-	PolicyHash     string      `json:"policy_hash"`
-	ExpiresAt      string      `json:"expires_at,omitzero"`
-	Nonce          string      `json:"nonce,omitzero"`
-}
 
 // commit makes the verdict final: it is written to the audit log, synced if the call is allowed, and only then signed. A
 // crash before the sync leaves a call that never ran; one behind it, an audit line without a receipt, "outcome unknown".
@@ -86,7 +64,7 @@ func denied(v record.Verdict, rule, reason string) record.Verdict {
 
 func (g *gate) write(call record.ToolCall, c permit.Claims, v record.Verdict) error {
 	argsHash, _ := record.Hash(call.Args) // of what has no canonical form there is none
-	line, err := record.Encode(auditLine{V: record.Version, Kind: "audit", ID: v.AuditID, TS: v.DecidedAt, CallID: c.CallID,
+	line, err := record.Encode(audit.Line{V: record.Version, Kind: audit.Kind, ID: v.AuditID, TS: v.DecidedAt, CallID: c.CallID,
 		ConversationID: c.ConversationID, Tool: c.Tool, ArgsSHA256: c.ArgsSHA256, ArgsHash: argsHash, Decision: v.Decision, Risk: v.Risk, Rule: v.Rule,
 		Reason: v.Reason, Approval: v.Approval, PolicyHash: v.PolicyHash, ExpiresAt: c.ExpiresAt, Nonce: c.Nonce})
 	if err != nil {
@@ -95,5 +73,5 @@ func (g *gate) write(call record.ToolCall, c permit.Claims, v record.Verdict) er
 	if line, err = g.call.Withhold(line); err != nil {
 		return fmt.Errorf("redact secrets in the audit line: %w", err)
 	}
-	return g.audit.AppendNext(v.Decision == record.Allow, func(e *durable.End) ([]byte, error) { return line, atEnd(e) })
+	return g.audit.Append(line, v.Decision == record.Allow)
 }

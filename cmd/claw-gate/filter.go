@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"clawsh/lib/approval"
+	"clawsh/lib/audit"
 	"clawsh/lib/command"
 	"clawsh/lib/config"
-	"clawsh/lib/durable"
 	"clawsh/lib/envelope"
 	"clawsh/lib/permit"
 	"clawsh/lib/policy"
@@ -26,7 +26,7 @@ type gate struct {
 	force     *policy.InForce
 	policy    *policy.Policy // in force for the call that is decided
 	signer    *permit.Signer
-	audit     *durable.Log
+	audit     *audit.Log
 	to        string // the executor that permits are made out to; empty: that of this home
 	approvals approval.Approvals
 	told      bool // that the audit log cannot be written
@@ -77,7 +77,7 @@ func openGate(c *command.Call) (*gate, error) {
 		}
 		return nil, e
 	}
-	if g.audit, err = durable.OpenLog(cfg.AuditPath(), 0o600); err != nil {
+	if g.audit, err = audit.Open(cfg.AuditPath()); err != nil {
 		return nil, envelope.Errorf(envelope.ExitError, "audit.unavailable", "open the audit log: %w", err)
 	}
 	return g, nil

@@ -13,6 +13,6 @@ needed, and writes the record with a verdict. An allowed call is first written t
 in the verdict is valid for exactly these arguments, for 60 seconds and one use. Without a terminal or an answer, or
 after any failure, a call is denied. Other records pass through unchanged.`,
 		Access:   access,
-		Commands: []command.Command{filter(), policyCommand(), rulesCommand(), removeCommand(), check(), audit(), keys()},
+		Commands: []command.Command{filter(), policyCommand(), rulesCommand(), removeCommand(), check(), auditing(), keys()},
 	})
 }

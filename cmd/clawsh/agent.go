@@ -43,7 +43,7 @@ func agent() command.Command {
 		}}
 }
 
-// repl is a dialogue on the command line.
+// repl is a conversation on the command line.
 type repl struct {
 	call   *command.Call
 	config *config.Config
@@ -79,7 +79,7 @@ func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Resu
 		in = session.NewTerminalLines(path, c.Secrets.Text)
 	}
 	r := &repl{call: c, config: cfg}
-	d := session.Dialogue{Session: s, Metadata: metadata, Answered: r.answered,
+	d := session.Conversation{Session: s, Metadata: metadata, Answered: r.answered,
 		Command: func(line string) bool { return r.command(ctx, line) }}
 	last, err := d.Run(in)
 	if err != nil {

@@ -194,7 +194,7 @@ func (i *Interview) takeKind(_ context.Context, answer string) error {
 	return nil
 }
 
-// takeURL tries the server at once. One that cannot be reached now may be wanted all the same.
+// takeURL tries the server at once. One that cannot be reached now may be wanted anyway.
 func (i *Interview) takeURL(ctx context.Context, answer string) error {
 	i.BaseURL = answer
 	i.seen = i.open(ctx)

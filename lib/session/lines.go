@@ -10,9 +10,9 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// Lines are the messages of a dialogue.
+// Lines are the messages of a conversation.
 type Lines interface {
-	// ReadMessage reads the next one; io.EOF ends the dialogue.
+	// ReadMessage reads the next one; io.EOF ends the conversation.
 	ReadMessage() (string, error)
 	// Leave gives the terminal back while a message is read.
 	Leave()

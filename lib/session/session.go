@@ -144,7 +144,7 @@ func (s *Session) show(raw []byte) (*Answer, error) {
 	return nil, err
 }
 
-// final ends a turn. One that nobody reads has ended all the same.
+// final ends a turn. One that nobody reads has ended, too.
 func (s *Session) final(raw []byte) (*Answer, error) {
 	var a Answer
 	if err := record.DecodeOpen(raw, &a.Final); err != nil {

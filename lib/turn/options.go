@@ -108,7 +108,7 @@ type Limits struct {
 	Time   time.Duration
 }
 
-// Limits are those of the configuration, or of the flags that were given. A limit of cost is refused where a price is not known, before
+// Limits are those of the configuration, or of the flags that were given. A cost limit is refused where a price is not known, before
 // anything is spent.
 func (o *Options) Limits(cfg *config.Config, given func(flag string) bool) (Limits, error) {
 	l := Limits{cfg.Limits.MaxToolRounds, int64(cfg.Limits.MaxTokens), cfg.Limits.MaxCost, time.Duration(cfg.Limits.TurnTimeoutS * float64(time.Second))}

@@ -16,9 +16,9 @@ import (
 	"clawsh/lib/record"
 )
 
-// TestDialogue: each message that is neither blank nor a command is a turn, a turn that fails does not end the dialogue, and what it
+// TestConversation: each message that is neither blank nor a command is a turn, a turn that fails does not end the conversation, and what it
 // ends with is the last final record.
-func TestDialogue(t *testing.T) {
+func TestConversation(t *testing.T) {
 	p := play(t, &heard{})
 	var sent, commands, failures []string
 	go func() {
@@ -27,7 +27,7 @@ func TestDialogue(t *testing.T) {
 			p.say(reply)
 		}
 	}()
-	d := Dialogue{Session: p.session, Command: func(line string) bool { commands = append(commands, line); return line == "/exit" },
+	d := Conversation{Session: p.session, Command: func(line string) bool { commands = append(commands, line); return line == "/exit" },
 		Answered: func(a Answer, failure error) error {
 			if failure != nil {
 				failures = append(failures, failure.Error())
@@ -47,7 +47,7 @@ type waiting struct{ left chan struct{} }
 func (w waiting) ReadMessage() (string, error) { <-w.left; return "", io.EOF }
 func (w waiting) Leave()                       { close(w.left) }
 
-// TestSignalAtPrompt: a signal ends a dialogue that waits for a message, whether it comes then or has come before.
+// TestSignalAtPrompt: a signal ends a conversation that waits for a message, whether it comes then or has come before.
 func TestSignalAtPrompt(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		p := play(t, &heard{})
@@ -58,27 +58,27 @@ func TestSignalAtPrompt(t *testing.T) {
 		} else {
 			go send()
 		}
-		_, err := (&Dialogue{Session: p.session}).Run(waiting{make(chan struct{})})
+		_, err := (&Conversation{Session: p.session}).Run(waiting{make(chan struct{})})
 		if e := envelope.From(err); e == nil || e.Exit != 129 {
 			t.Errorf("early %t: %v", early, err)
 		}
 	}
 }
 
-func TestDialogueEnds(t *testing.T) {
+func TestConversationEnds(t *testing.T) {
 	full := errors.New("disk full")
 	p := play(t, &heard{})
 	go func() { p.message(t); p.say(answered) }()
-	d := Dialogue{Session: p.session, Answered: func(Answer, error) error { return full }}
+	d := Conversation{Session: p.session, Answered: func(Answer, error) error { return full }}
 	if _, err := d.Run(NewPipedLines(strings.NewReader("a\nb\n"))); !errors.Is(err, full) {
 		t.Error(err)
 	}
 	p = play(t, &heard{})
 	go func() { p.message(t); p.out.Close() }()
-	if _, err := (&Dialogue{Session: p.session}).Run(NewPipedLines(strings.NewReader("a\nb\n"))); err == nil {
+	if _, err := (&Conversation{Session: p.session}).Run(NewPipedLines(strings.NewReader("a\nb\n"))); err == nil {
 		t.Error("it goes on without claw-loop")
 	}
-	last, err := (&Dialogue{Session: p.session}).Run(NewPipedLines(strings.NewReader("")))
+	last, err := (&Conversation{Session: p.session}).Run(NewPipedLines(strings.NewReader("")))
 	if err != nil || last.StopReason != record.StopFinalText {
 		t.Errorf("no message: %+v, %v", last, err)
 	}

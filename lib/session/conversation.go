@@ -10,19 +10,19 @@ import (
 	"clawsh/lib/record"
 )
 
-// Dialogue is one turn after the other, in one session.
-type Dialogue struct {
+// Conversation is one turn after the other, in one session.
+type Conversation struct {
 	Session *Session
 	// Metadata is that of each request.
 	Metadata record.Raw
 	// Command runs a line that begins with / and tells whether to leave.
 	Command func(line string) (leave bool)
-	// Answered shows what a turn has ended with. A turn that failed does not end the dialogue.
+	// Answered shows what a turn has ended with. A turn that failed does not end the conversation.
 	Answered func(a Answer, failure error) error
 }
 
 // Run answers the messages until there are no more, and returns the last final record.
-func (d *Dialogue) Run(in Lines) (record.Final, error) {
+func (d *Conversation) Run(in Lines) (record.Final, error) {
 	last := record.Final{StopReason: record.StopFinalText}
 	signals := make(chan command.Signal, 1)
 	d.Session.whenIdle(func(sig command.Signal) {
@@ -61,7 +61,7 @@ func (d *Dialogue) Run(in Lines) (record.Final, error) {
 	}
 }
 
-// read reads one message. A signal meanwhile ends the dialogue: Ctrl-C at the prompt is none.
+// read reads one message. A signal meanwhile ends the conversation: Ctrl-C at the prompt is none.
 func read(in Lines, signals <-chan command.Signal) (string, error) {
 	type message struct {
 		text string

@@ -21,7 +21,7 @@ code is 1 if there are any of the last kind. While they are at the end of the lo
 them into a file beside the log.`,
 		Example: "claw-gate audit\nclaw-gate audit --mend",
 		Flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&mend, "mend", false, "move foreign bytes at the end into a file beside the log")
+			f.BoolVar(&mend, "mend", false, "move bytes at the end that the gate did not write into a file beside the log")
 		},
 		Access: func(_ *command.Call, cfg *config.Config) confine.Access {
 			if cfg == nil {

@@ -53,8 +53,8 @@ func (r compactResult) WriteText(w io.Writer) error {
 func compact() command.Command {
 	var o options
 	keep := 1
-	return command.Command{Name: "compact", Offered: []string{"session compact"}, Summary: "replace old turns of a conversation by a summary in what models are sent",
-		Long: `Has a model write a summary of all turns but the newest, which models are sent instead of these turns from then on. The
+	return command.Command{Name: "compact", Offered: []string{"session compact"}, Summary: "replace old turns of a conversation with a summary in later requests",
+		Long: `Has a model write a summary of all turns but the newest, which is sent to models instead of these turns from then on. The
 turns themselves are kept; memory show and memory search still find them. An existing summary is summarised together
 with the turns after it. With context.compact_at_tokens, this happens automatically before a turn.`,
 		Example: "clawsh session compact",

@@ -48,7 +48,7 @@ func archive() command.Command {
 		Example: "claw-mem archive --latest\nclaw-mem archive --undo conv-019df3c2",
 		Flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&o.latest, "latest", false, "archive the latest conversation of the agent")
-			f.StringVar(&o.agent, "agent", "", "with --latest: that of the agent `ID`")
+			f.StringVar(&o.agent, "agent", "", "with --latest: use the latest conversation of the agent `ID`")
 			placeFlags(f, &o.place)
 			f.BoolVar(&o.undo, "undo", false, "make the conversation one that -c continues again")
 		},

@@ -54,7 +54,7 @@ type contextOptions struct {
 func contextCommand() command.Command {
 	var o contextOptions
 	return command.Command{Name: "context", Envelope: "memory context", Args: "--conversation ID | --latest",
-		Summary: "show what a model would be sent of a conversation",
+		Summary: "show which part of a conversation a model would get",
 		Long: `Shows the newest summary of the conversation, if any, and the turns after it, as many as fit into the budget. If they do
 not fit, tool results are shortened first, then turns are left out; both begin with the oldest. The newest turn is
 always included. Tokens are estimated: 1 for 4 ASCII bytes or 2 other bytes, and 8 for each message and each call.`,
@@ -62,7 +62,7 @@ always included. Tokens are estimated: 1 for 4 ASCII bytes or 2 other bytes, and
 		Flags: func(f *pflag.FlagSet) {
 			f.StringVar(&o.conversation, "conversation", "", "show the conversation `ID` (a unique prefix is enough)")
 			f.BoolVar(&o.latest, "latest", false, "show the latest conversation")
-			f.StringVar(&o.agent, "agent", "", "with --latest: that of the agent `ID`")
+			f.StringVar(&o.agent, "agent", "", "with --latest: use the latest conversation of the agent `ID`")
 			placeFlags(f, &o.place)
 			f.IntVar(&o.limit, "limit", 0, "show at most `N` messages, in whole turns, instead of limits.context_messages (0: no limit)")
 			f.IntVar(&o.tokens, "max-tokens", 0, "show at most `N` estimated tokens, instead of context.max_tokens (0: no limit)")

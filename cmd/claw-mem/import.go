@@ -44,7 +44,7 @@ kinds pass through. A line that cannot be stored becomes an error record, and th
 printed to standard error, or with --summary to standard output instead of the records.`,
 		Example: "claw-mem import <conversation.jsonl\nclaw-mem export | ssh desk claw-mem import --summary",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&k.agent, "agent", "", "store for the agent `ID` what names no agent")
+			f.StringVar(&k.agent, "agent", "", "store records that name no agent for the agent `ID`")
 			f.BoolVar(&k.summary, "summary", false, "print how many were stored instead of the records")
 		},
 		Access: importing,

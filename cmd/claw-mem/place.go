@@ -8,8 +8,8 @@ import (
 
 // placeFlags say where a conversation is held. Who is asked for the latest one with them gives the latest of that place.
 func placeFlags(f *pflag.FlagSet, p *memory.Place) {
-	f.StringVar(&p.Directory, "directory", "", "the workspace of the conversation is `DIR`; the latest conversation is then that of this terminal or directory")
-	f.StringVar(&p.Terminal, "terminal", "", "the terminal of the conversation is `SESSION`")
+	f.StringVar(&p.Directory, "directory", "", "the conversation's workspace is `DIR`; without an id: the latest conversation there")
+	f.StringVar(&p.Terminal, "terminal", "", "the conversation's terminal is `SESSION`; without an id: the latest conversation there")
 }
 
 // latestOf is the latest conversation of a place, if one is named.

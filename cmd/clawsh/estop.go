@@ -40,7 +40,7 @@ asks for confirmation on the terminal and removes it; without a terminal, --clea
 estop.jsonl.`,
 		Example: "clawsh estop\nclawsh estop --clear",
 		Flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&clear, "clear", false, "end the emergency stop")
+			f.BoolVar(&clear, "clear", false, "switch the emergency stop off")
 			f.BoolVarP(&yes, "yes", "y", false, "with --clear: do not ask")
 		},
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {

@@ -6,7 +6,7 @@ package main
 func offers() []offer {
 	return []offer{
 		{"claw-loop", "compact", "session compact", "[FLAGS]",
-			"replace old turns of a conversation by a summary in what models are sent"},
+			"replace old turns of a conversation with a summary in later requests"},
 		{"claw-llm", "list", "provider list", "",
 			"list the configured providers"},
 		{"claw-llm", "models", "provider models", "[NAME]",

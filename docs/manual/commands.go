@@ -11,8 +11,8 @@ const made = "<!-- Made by make docs. Do not edit: the next run overwrites it. -
 func Commands(programs []Program) string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\n" + made)
-	b.WriteString("Every program, every command, every flag, as `--help` has them. `man clawsh` and its neighbours say the same.\n" +
-		"What commands print with `--output-format json` is specified in [SCHEMAS.md](SCHEMAS.md#commands), how they exit in\n" +
+	b.WriteString("Every program, command and flag, with the texts of `--help`. The manual pages, `man clawsh` and so on, have the same texts.\n" +
+		"For what commands print with `--output-format json`, see [SCHEMAS.md](SCHEMAS.md#commands); for exit codes,\n" +
 		"[EXIT_CODES.md](EXIT_CODES.md).\n\n| program | |\n|---|---|\n")
 	for _, p := range programs {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", p.App, p.App, cell(p.Summary))

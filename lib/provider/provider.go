@@ -8,24 +8,26 @@
 // server sends it back, it becomes "[redacted]" in texts, calls, payloads, errors and logs. Values shorter than four
 // bytes are placeholders and are not redacted.
 //
-// The wire. Every answer is asked for as a stream; a server that answers whole is understood all the same. timeout_s bounds
-// silence: until the answer begins and, unless idle_timeout_s says otherwise, between two pieces of it. Comments, empty lines and
-// blanks before an answer are signs of life and no silence, but a server that sends nothing else for 20 times as long, and for ten
-// minutes, is given up. Of a whole answer each byte counts. An answer may have
-// limits.max_response_bytes; behind that the error is too_large, never a shortened answer.
+// The wire. Every request asks for a stream; a server that does not stream is understood, too. timeout_s bounds
+// silence: until the answer begins and, unless idle_timeout_s says otherwise, between two pieces of it. Comments,
+// empty lines and blanks before an answer are signs of life, not silence, but a server that sends nothing else for 20
+// times as long, and at least ten minutes, is abandoned. Without streaming, each byte counts. An answer longer than
+// limits.max_response_bytes is the error too_large, never a shortened answer.
 //
-// What goes back. The message of an answer is kept as it came (record.Original), with what only its server knows of it, and goes
-// back to the provider of that name unchanged; others get a plain one. Calls keep the server's id beside clawsh's own. What a
-// model writes between <think> and </think> at the beginning of its text is neither shown nor sent back.
+// What goes back. The message of an answer is kept in its original form (record.Original), with fields that only its
+// server knows, and goes back unchanged to the provider of that name; others get a plain one. Calls keep the server's
+// id beside clawsh's own. What a model writes between <think> and </think> at the beginning of its text is neither
+// shown nor sent back.
 //
-// Tool calls. Arguments that are no JSON object, have duplicate names, numbers that a double cannot
-// hold, or nest deeper than record.MaxDepth-8 travel as a JSON string with the text that the model wrote, and are refused by
-// the gate; empty arguments are {}. A call without a name, and an answer without a message, is bad_response. An answer may be
-// empty: the finish reason says why, if anything does. Calls in an answer that was cut off are not made.
+// Tool calls. Arguments that are not a JSON object, have duplicate names or numbers that a double cannot represent,
+// or nest deeper than record.MaxDepth-8, become a JSON string with the text that the model wrote, and the gate denies
+// them; empty arguments are {}. A call without a name, and an answer without a message, is bad_response. An answer
+// may be empty: the finish reason says why, if anything does. Calls in an answer that was cut off are not made.
 //
-// Retries. 429, 5xx and network errors are tried again, max_retries times, behind what Retry-After asks (at most a minute: a server
-// that wants more is not waited for) or half a second doubled each time, give or take half of it; an answer that is malformed, once;
-// never once a piece of the answer was passed on. A field that the server refuses by name is left out from then on.
+// Retries. 429, 5xx and network errors are retried max_retries times, after the pause in Retry-After (at most a
+// minute: there is no retry if a server wants more) or half a second, doubled each time, plus or minus half of it. A
+// malformed answer is retried once. Nothing is retried after a piece of the answer was passed on. A field that the
+// server rejects by name is left out from then on.
 package provider
 
 import (

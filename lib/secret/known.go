@@ -171,8 +171,8 @@ func lowerHex(escaped string) string {
 	return string(b)
 }
 
-// Export returns what the Redactor knows as NAME=VALUE for the environment of a child; "" if that is nothing. It holds salted
-// hashes, no value; still it is for children only, never for a file.
+// Export returns what the Redactor knows as NAME=VALUE for the environment of a child, or "". It contains salted
+// hashes and no value; still it is only for children, never for a file.
 func (r *Redactor) Export() string {
 	if r == nil {
 		return ""
@@ -193,7 +193,7 @@ func (r *Redactor) Export() string {
 	return b.String()
 }
 
-// Environ returns environ with Export in it, once.
+// Environ returns environ with Export added or replaced.
 func (r *Redactor) Environ(environ []string) []string {
 	out := slices.DeleteFunc(slices.Clone(environ), func(e string) bool { return strings.HasPrefix(e, Variable+"=") })
 	if e := r.Export(); e != "" {

@@ -1,12 +1,13 @@
-// Package secret finds secrets in text and replaces them by a note of their kind, such as [withheld: github token]. The note
-// never holds a part of the secret.
+// Package secret finds secrets in text and replaces them with a note of their kind, such as [withheld: github token].
+// The note never contains a part of the secret.
 //
-// Two things are secrets: values that are known from the environment, in any of the forms that forms lists, and text of a
-// shape that only credentials have (shapes.go: a table with examples). Everything else is no secret to this package: a
-// password in a sentence, a value that was reversed, or one that is spelt with blanks between its letters.
+// It finds values known from the environment, in any of the forms that function forms lists, and text of a shape that
+// only credentials have (shapes.go: a table with examples). It finds nothing else: not a password in a sentence, a
+// reversed value, or one with blanks between its letters.
 //
-// Values are not kept: a Redactor holds a 16-bit filter, the length and a salted SHA-256 of each form. So a process that must
-// not have a value, such as claw-exec, can recognise it: its parent hands on Redactor.Export in the environment.
+// A Redactor does not keep values but a 16-bit filter, the length and a salted SHA-256 of each form. So a process
+// that must not know a value, such as claw-exec, can recognise it: its parent passes Redactor.Export in the
+// environment.
 package secret
 
 import (
@@ -27,7 +28,7 @@ func (c Counts) Total() int {
 	return n
 }
 
-// Add counts what others counts too, and returns the sum.
+// Add adds the counts of others, and returns the sum.
 func (c Counts) Add(others Counts) Counts {
 	for kind, n := range others {
 		if c == nil {
@@ -54,8 +55,8 @@ type Redactor struct {
 	shapes bool
 }
 
-// New returns a Redactor for the shapes, and for the values that variables of environ have whose names and values look like
-// secrets. What a parent has exported there is known too.
+// New returns a Redactor for the shapes, for values of variables in environ whose names and values look like secrets,
+// and for what a parent has exported there.
 func New(environ []string) *Redactor {
 	r := &Redactor{shapes: true}
 	t := inherited(environ)
@@ -69,7 +70,8 @@ func New(environ []string) *Redactor {
 	return r
 }
 
-// Learn adds the value of a variable that is a secret whatever it looks like. Less than 4 bytes are a placeholder and ignored.
+// Learn adds the value of a variable that is a secret whatever it looks like. A value shorter than 4 bytes is a
+// placeholder and ignored.
 func (r *Redactor) Learn(name, value string) {
 	value = trim(value)
 	if r == nil || len(value) < windowBytes || len(value) > maxValueBytes || noted(name, value) {
@@ -85,7 +87,7 @@ func (r *Redactor) Learn(name, value string) {
 	}
 }
 
-// Known returns a Redactor for the values that are known now, and no shapes.
+// Known returns a Redactor for only the values known now, without shapes.
 func (r *Redactor) Known() *Redactor {
 	if r == nil {
 		return nil
@@ -95,7 +97,7 @@ func (r *Redactor) Known() *Redactor {
 	return k
 }
 
-// String returns the text with notes in place of secrets, and what they were.
+// String returns the text with notes in place of secrets, and how many of each kind there were.
 func (r *Redactor) String(text string) (string, Counts) {
 	if r == nil || text == "" {
 		return text, nil
@@ -107,13 +109,13 @@ func (r *Redactor) String(text string) (string, Counts) {
 	return string(out), counts
 }
 
-// Text is String without the counts.
+// Text is like String, without the counts.
 func (r *Redactor) Text(text string) string {
 	out, _ := r.String(text)
 	return out
 }
 
-// Bytes is String for bytes. The result may share memory with text.
+// Bytes is like String, for bytes. The result may share memory with text.
 func (r *Redactor) Bytes(text []byte) ([]byte, Counts) {
 	if r == nil || len(text) == 0 {
 		return text, nil
@@ -126,12 +128,12 @@ func (r *Redactor) Bytes(text []byte) ([]byte, Counts) {
 	return out, s.counts
 }
 
-// Empty tells whether there is nothing that could be found.
+// Empty reports whether the Redactor finds nothing.
 func (r *Redactor) Empty() bool {
 	return r == nil || !r.shapes && len(r.known.Load().entries) == 0
 }
 
-// Found tells whether the text holds a secret.
+// Found reports whether the text contains a secret.
 func (r *Redactor) Found(text []byte) bool {
 	_, counts := r.Bytes(text)
 	return counts != nil

@@ -34,7 +34,7 @@ func twoParts(b []byte) bool {
 	return dot >= 16 && dot <= 32 && mixedOrDigits(b)
 }
 
-// skip passes over bytes that are in the class, at most most. more tells that the text may go on with more of them.
+// skip passes over bytes in the class, at most most. more means that more of them may follow the text.
 func skip(text []byte, i int, c *class, most int, final bool) (int, bool) {
 	n, more := run(text[i:], c, most, final)
 	return i + n, more

@@ -15,8 +15,8 @@ const (
 	noteTail = "]"
 )
 
-// Stream replaces secrets in a text that comes in pieces, wherever it is cut. It holds back what may be the beginning of a
-// secret: as a rule three bytes, at most a few thousand. It does not cut characters in two.
+// Stream replaces secrets in a text that comes in pieces, wherever it is cut. It holds back what may be the beginning
+// of a secret: usually three bytes, at most a few thousand. It does not split characters.
 type Stream struct {
 	r      *Redactor
 	buf    []byte // what may follow, behind the context that was passed on already
@@ -33,10 +33,10 @@ type Stream struct {
 	lines  bool   // the newlines of a secret are passed on
 }
 
-// NewStream returns a Stream that withholds what r does.
+// NewStream returns a Stream that withholds what r withholds.
 func (r *Redactor) NewStream() *Stream { return &Stream{r: r} }
 
-// NewLineStream is NewStream for a text whose lines are counted: the newlines within a secret stand behind its note.
+// NewLineStream is like NewStream but keeps the number of lines: the newlines within a secret follow its note.
 func (r *Redactor) NewLineStream() *Stream { return &Stream{r: r, lines: true} }
 
 // Next takes a piece of the text and returns what can be passed on.
@@ -239,7 +239,8 @@ func partialEnd(b []byte) int {
 	return 0
 }
 
-// Writer passes on what is written to it, without secrets. Close writes what is held back; it does not close the writer below.
+// Writer passes on what is written to it, without secrets. Close writes what is held back; it does not close the
+// underlying writer.
 type Writer struct {
 	w      io.Writer
 	stream *Stream
@@ -249,8 +250,8 @@ type Writer struct {
 // NewWriter returns a Writer to w.
 func (r *Redactor) NewWriter(w io.Writer) *Writer { return &Writer{w: w, stream: r.NewStream()} }
 
-// NewLineWriter is NewWriter for text in which no secret goes over the end of a line, such as JSON lines: nothing is held back
-// behind one.
+// NewLineWriter is like NewWriter, for text in which no secret crosses the end of a line, such as JSON lines: nothing
+// is held back after a newline.
 func (r *Redactor) NewLineWriter(w io.Writer) *Writer {
 	return &Writer{w: w, stream: r.NewStream(), lines: true}
 }

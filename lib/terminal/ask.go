@@ -23,17 +23,18 @@ func (most tooLong) Error() string {
 	return fmt.Sprintf("the answer is longer than %d bytes", int(most))
 }
 
-// slips is how many answers to a question are forgiven that it does not have.
+// slips is how many invalid answers to a question are forgiven.
 const slips = 3
 
-// maxConfirmBytes is how long an answer to Confirm may be: no longer one can be a yes.
+// maxConfirmBytes is how long an answer to Confirm may be: nothing longer can be a yes.
 const maxConfirmBytes = 64
 
-// Confirm asks a yes-or-no question on /dev/tty and returns true for a line that is y or yes, in any case, and for nothing
-// else: not for an empty line, not for letters without a newline before the end of input, and not for a line of a text that
-// is pasted. The prompt is shown as it is: the caller has escaped what it does not trust (Escape). It is shown when nothing is
-// being typed any more, and what was typed before is thrown away; the question of another process on the same terminal is
-// waited for. An end of ctx ends the question, and its cause is the error then; ErrNoTerminal says that nobody could be asked.
+// Confirm asks a yes-or-no question on /dev/tty and returns true for a line that is y or yes, in any case, and for
+// nothing else: not for an empty line, not for letters without a newline before the end of input, and not for a line
+// of pasted text. The prompt is shown unchanged: the caller must escape untrusted text (Escape). It is shown once
+// nothing is being typed any more and no other process has a question open on the same terminal; earlier input is
+// discarded. If ctx ends, so does the question, and the error is its cause; ErrNoTerminal means that nobody could be
+// asked.
 func Confirm(ctx context.Context, prompt string) (bool, error) {
 	t, err := begin(ctx)
 	if err != nil {
@@ -51,10 +52,11 @@ func Confirm(ctx context.Context, prompt string) (bool, error) {
 	return t.alone(ctx)
 }
 
-// Choose is Confirm for a question with more answers than yes. It returns one of them, in lower case and without blanks around it, or
-// "" for an empty line and at the end of input. To any other line, and to an answer that more text follows at once, it shows what
-// remind says, and asks again, three times at most, then it returns "". What was typed ahead is thrown away each time, and a pasted
-// text with it, however slowly it arrives: it is one slip.
+// Choose is like Confirm, for a question with more answers than yes. It returns one of them, in lower case and
+// without blanks around it, or "" for an empty line and at the end of input. To any other line, and to an answer that
+// more text follows at once, it shows what remind says, and asks again, three times at most, then it returns "". It
+// discards typed-ahead input each time, and pasted text with it, however slowly that arrives: it is one invalid
+// answer.
 func Choose(ctx context.Context, prompt string, answers []string, remind func(given string) string) (string, error) {
 	t, err := begin(ctx)
 	if err != nil {

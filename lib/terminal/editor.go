@@ -22,8 +22,9 @@ type History interface {
 	At(i int) string // 0 is the newest
 }
 
-// Editor reads lines from a terminal with editing and history. It moves and erases by characters as people see them, of whatever width: an
-// emoji of several code points is one, and so is a letter with its marks. The terminal is in raw mode only while a line is read.
+// Editor reads lines from a terminal with editing and history. It moves and erases by visible characters, of whatever
+// width: an emoji of several code points is one, and so is a letter with its marks. The terminal is in raw mode only
+// while a line is read.
 type Editor struct {
 	In      *os.File
 	Out     io.Writer
@@ -106,8 +107,8 @@ func (e *Editor) restore() {
 	e.state = nil
 }
 
-// Leave gives the terminal back as it was, for whoever reads no more: while a line is read, before it is begun, or after it. No line is
-// begun afterwards.
+// Leave restores the terminal when no more is to be read: during, before or after a line. No line is begun
+// afterwards.
 func (e *Editor) Leave() {
 	e.mu.Lock()
 	e.left = true

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Hold waits until no question is open on the controlling terminal, and keeps others from asking until release is called: for whoever
-// writes lines there that must not come into the middle of a question. Without a terminal, or when ctx ends, it waits for nothing.
+// Hold waits until no question is open on the controlling terminal, and keeps others from asking until release is
+// called, so that lines written there do not interrupt a question. Without a terminal, or when ctx ends, it does not
+// wait.
 func Hold(ctx context.Context) (release func()) {
 	fd, err := unix.Open(ttyPath, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package terminal is the one place where clawsh meets a person's terminal: it makes untrusted text safe to show, and asks
-// questions on /dev/tty.
+// Package terminal is the only place where clawsh uses a person's terminal: it makes untrusted text safe to show, and
+// asks questions on /dev/tty.
 //
-// Text from a model, a tool or a file may hold escape sequences that retitle the window, rewrite what was shown, or hide
-// what is asked. Escape and Sanitize show every such character as what it is.
+// Text from a model, a tool or a file may contain escape sequences that retitle the window, rewrite what was shown,
+// or hide a question. Escape and Sanitize make every such character visible.
 package terminal
 
 import (
@@ -20,8 +20,8 @@ import (
 // texts have the same Escape. An invalid byte is \x80 to \xff, a character beyond ASCII always \u or \U.
 func Escape(s string) string { return (&escaper{}).escape(s) }
 
-// Sanitize is Escape for text of several lines that people read: newlines, tabs, backslashes and the blanks of other scripts
-// stay. A carriage return before a newline is dropped. The result is safe to show, but not unambiguous.
+// Sanitize is like Escape, for text of several lines that people read: newlines, tabs, backslashes and the blanks of
+// other scripts stay. A carriage return before a newline is dropped. The result is safe to show, but not unambiguous.
 func Sanitize(s string) string { return (&escaper{lines: true}).escape(s) }
 
 // maxMarks is how many marks one character may bear: languages need four or five, and a thousand cover the lines around.
@@ -74,7 +74,7 @@ func (e *escaper) follow(r rune) {
 	}
 }
 
-// Name is Escape for a name that stands beside others: no two names look alike because of blanks at their ends, or because one
+// Name is like Escape, for a name in a list: no two names look alike because of blanks at their ends, or because one
 // composes its accents and the other does not. Letters of different alphabets may still look alike.
 func Name(s string) string {
 	inner := strings.Trim(s, " ")
@@ -165,9 +165,9 @@ func visible(r rune) bool {
 	return unicode.IsPrint(r) && !unicode.In(r, unseen...)
 }
 
-// NewSanitizer returns a writer that passes Sanitize of what it gets on to w. A character that is split between two writes
-// is held back until it is whole, and a carriage return until it is known whether a newline follows: at most three bytes, which
-// Close writes as they are, escaped.
+// NewSanitizer returns a writer that sanitizes what it gets and writes it to w. A character that is split between two
+// writes is held back until it is whole, and a carriage return until it is known whether a newline follows: at most
+// three bytes, which Close writes escaped.
 func NewSanitizer(w io.Writer) io.WriteCloser { return &sanitizer{w: w, to: escaper{lines: true}} }
 
 type sanitizer struct {
@@ -177,7 +177,7 @@ type sanitizer struct {
 	held []byte
 }
 
-// Write implements io.Writer. An error of the writer behind is returned as it is.
+// Write implements io.Writer. It returns errors of the underlying writer unchanged.
 func (s *sanitizer) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +191,7 @@ func (s *sanitizer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close writes what is held back. It does not close the writer behind.
+// Close writes what is held back. It does not close the underlying writer.
 func (s *sanitizer) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

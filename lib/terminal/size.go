@@ -13,7 +13,7 @@ const (
 	absurd                  = 1000
 )
 
-// Size is how many rows and columns the controlling terminal shows, 24 and 80 if there is none, or it does not say.
+// Size returns the rows and columns of the controlling terminal, 24 and 80 if there is none, or it does not say.
 func Size() (rows, columns int) {
 	fd, err := unix.Open(ttyPath, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -38,7 +38,7 @@ func sensible(rows, columns int) (int, int) {
 	return rows, columns
 }
 
-// Rows is how many rows of so many columns a text takes on a screen. Sequences that colour it take none.
+// Rows returns how many rows a text takes on a screen with that many columns. Colour sequences take no space.
 func Rows(text string, columns int) int {
 	n := 0
 	for line := range strings.Lines(text) {

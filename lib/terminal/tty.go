@@ -167,7 +167,7 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// IsTerminal tells whether the file is a terminal.
+// IsTerminal reports whether the file is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // Width returns the terminal's width in columns, 80 if it is not known.

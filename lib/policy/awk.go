@@ -79,7 +79,7 @@ func (a *awkReader) quoted(quote byte) string {
 	return ""
 }
 
-// awkStatements are words behind which a value begins.
+// awkStatements are words after which a value begins.
 var awkStatements = []string{"print", "printf", "return", "in", "if", "while", "for", "do", "else", "switch", "BEGIN", "END", "delete", "exit", "case"}
 
 func (a *awkReader) word() string {

@@ -54,7 +54,7 @@ func changeDir(j *judge, args []value, s *state) finding {
 	}
 	if len(args) > 1 || !args[0].known || args[0].text == "-" || args[0].text == "" {
 		s.lost = true
-		return opaque("the directory of cd is only known at run time")
+		return unknownYet("the directory of cd")
 	}
 	f := j.operand(args[0], programs.Read, s)
 	if f.blocked {
@@ -63,7 +63,7 @@ func changeDir(j *judge, args []value, s *state) finding {
 	var to []string
 	certain := !s.lost
 	for _, d := range s.dirs {
-		path, there := j.p.enter(d, args[0].text)
+		path, there := j.on.enter(d, args[0].text)
 		to, certain = append(to, path), certain && there
 	}
 	if s.lost && filepath.IsAbs(args[0].text) {
@@ -120,12 +120,12 @@ func readBuiltin(_ *judge, args []value, s *state) finding {
 		v := args[i]
 		switch {
 		case !v.known:
-			return opaque("a variable name of read is only known at run time")
+			return unknownYet("a variable name of read")
 		case v.text == "-r":
 		case v.text == "-n" || v.text == "-d":
 			i++
 		case strings.HasPrefix(v.text, "-"):
-			return opaque("read: unknown option %+q", bounded(v.text))
+			return unknownOption("read", v.text)
 		default:
 			f = stricter(f, variable(v.text))
 			s.set(v.text, unknown)
@@ -138,7 +138,7 @@ func unsetBuiltin(_ *judge, args []value, s *state) finding {
 	f := understood
 	for _, v := range args {
 		if !v.known {
-			return opaque("a variable name of unset is only known at run time")
+			return unknownYet("a variable name of unset")
 		}
 		f = stricter(f, variable(v.text))
 		s.set(v.text, unknown)
@@ -172,15 +172,4 @@ func lookUp(j *judge, args []value, s *state) finding {
 		}
 	}
 	return f
-}
-
-// enter is the directory that cd leads to, as the shell counts it, and whether there is something now.
-func (p *Policy) enter(dir, to string) (string, bool) {
-	path := to
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	path = filepath.Clean(path)
-	_, err := p.fs.EvalSymlinks(path)
-	return path, err == nil
 }

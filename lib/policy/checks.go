@@ -111,7 +111,7 @@ func copies(j *judge, p *parsed, s *state) finding {
 			break
 		}
 		if !from.known || !to.known {
-			return opaque("a file name of %s is only known at run time", p.name)
+			return unknownYet("a file name of %s", p.name)
 		}
 		name := filepath.Base(from.text)
 		if p.has("-r", "-R", "-a", "--recursive", "--archive") && slices.Contains([]string{".", "..", "/"}, name) || strings.HasSuffix(from.text, "/.") {
@@ -134,7 +134,7 @@ func sedCheck(j *judge, p *parsed, s *state) finding {
 	}
 	for _, v := range scripts {
 		if !v.known {
-			return opaque("the script of sed is only known at run time")
+			return unknownYet("the script of sed")
 		}
 	}
 	err, writes := sedScript(strings.Join(texts(scripts), "\n"))
@@ -166,7 +166,7 @@ func awkCheck(j *judge, p *parsed, s *state) finding {
 		return opaque("awk without a program")
 	}
 	if !p.operands[0].known {
-		return opaque("the program of awk is only known at run time")
+		return unknownYet("the program of awk")
 	}
 	f := understood
 	if err := awkProgram(p.operands[0].text); err != "" {
@@ -198,7 +198,7 @@ func jqCheck(j *judge, p *parsed, s *state) finding {
 	}
 	for _, v := range filters {
 		if !v.known {
-			return opaque("the filter of jq is only known at run time")
+			return unknownYet("the filter of jq")
 		}
 		if err := jqFilter(v.text); err != "" {
 			f = stricter(f, opaque("jq: %s", err))

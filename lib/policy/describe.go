@@ -58,7 +58,7 @@ func list(s []string) []string {
 	return s
 }
 
-func ownRules(rules []config.Rule) string {
+func userRules(rules []config.Rule) string {
 	if len(rules) == 0 {
 		return "none"
 	}
@@ -106,7 +106,7 @@ func (d Description) WriteText(w io.Writer) error {
 		{"autonomy", d.Autonomy + ": " + d.effect()}, {"workspace", d.Workspace + ": " + boundary},
 		{"read roots", cmp.Or(strings.Join(d.ReadRoots, " "), "none")}, {"forbidden paths", strings.Join(d.ForbiddenPaths, " ")}, {"forbidden commands", strings.Join(d.ForbiddenCommands, " ")},
 		{"allowed commands", strings.Join(d.AllowedCommands, " ")}, {"allowed domains", strings.Join(d.AllowedDomains, " ")},
-		{"tools", strings.Join(d.Tools, " ")}, {"sandbox", d.Sandbox + ": " + sandboxEffect(d.Sandbox)}, {"own rules", ownRules(d.Rules)}, {"policy hash", d.PolicyHash}} {
+		{"tools", strings.Join(d.Tools, " ")}, {"sandbox", d.Sandbox + ": " + sandboxEffect(d.Sandbox)}, {"own rules", userRules(d.Rules)}, {"policy hash", d.PolicyHash}} {
 		if _, err := fmt.Fprintf(w, "%-19s %s\n", row[0], terminal.Escape(row[1])); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 	for ; i < len(argv); i++ {
 		v := argv[i]
 		if !v.known {
-			return stricter(f, opaque("an argument of find is only known at run time"))
+			return stricter(f, unknownYet("an argument of find"))
 		}
 		if v.text == "-exec" {
 			end := i + 1
@@ -37,7 +37,7 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 			if end == len(argv) || end == i+1 {
 				return stricter(f, opaque("find -exec has no ; or +"))
 			}
-			if !files || !regular || !j.p.walled() {
+			if !files || !regular || !j.on.walled() {
 				f = stricter(f, medium("command.allowlist", "runs a program on the files found, including links"))
 			}
 			f = stricter(f, j.withAnyWords(argv[i+1:end], s, depth, "{}"))
@@ -60,7 +60,7 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 		}
 		if i++; i < len(argv) {
 			if !argv[i].known && test.Kind != programs.Text {
-				return stricter(f, opaque("a file name of find is only known at run time"))
+				return stricter(f, unknownYet("a file name of find"))
 			}
 			f = stricter(f, prefixed(j.operand(argv[i], test.Kind, s), "find "+v.text))
 		}

@@ -94,7 +94,7 @@ func (j *judge) links(n found, s *state) finding {
 		if e.Type()&fs.ModeSymlink == 0 || !n.selects(e.Name()) {
 			return true
 		}
-		at := j.p.pathFrom(j.p.root, path, reading)
+		at := j.on.pathFrom(j.on.top(), path, reading)
 		if at.blocked && !n.sure {
 			at = high("path.found", "it may find %+q, a link out of the workspace: add -type f", bounded(path))
 		}
@@ -120,12 +120,12 @@ func (j *judge) lines(n found, apart string, s *state) finding {
 // below visits what is below the places where a search begins; the finding says what could not be looked through.
 func (j *judge) below(n found, s *state, visit func(path string, e fs.DirEntry) bool) finding {
 	f, left := understood, foundEntries
-	if s.lost || len(s.dirs) == 0 { // what is found where it may be looking counts all the same
+	if s.lost || len(s.dirs) == 0 { // what is found where it may be looking counts nevertheless
 		f = opaque("the places it searches are only known at run time")
 	}
 	var walk func(dir string, depth int) bool
 	walk = func(dir string, depth int) bool {
-		entries, err := j.readDir(j.p, dir)
+		entries, err := j.readDir(j.on, dir)
 		if err != nil && !place.Absent(err) && !errors.Is(err, fs.ErrPermission) {
 			f = opaque("%+q is too large to examine: name a smaller directory", bounded(dir))
 			return false

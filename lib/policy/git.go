@@ -15,7 +15,7 @@ func gitRunner(j *judge, argv []value, s *state, depth int) finding {
 	for ; i < len(argv); i++ {
 		v := argv[i]
 		if !v.known {
-			return opaque("an argument of git is only known at run time")
+			return unknownYet("an argument of git")
 		}
 		if v.text == "--version" && len(argv) == i+1 {
 			return low("command.harmless", "prints the version of git")
@@ -53,7 +53,7 @@ func gitRunner(j *judge, argv []value, s *state, depth int) finding {
 // it does for git that the script itself starts.
 func (j *judge) looks(sub string, depth int) finding {
 	switch {
-	case !j.p.walled():
+	case !j.on.walled():
 		return high("command.repository", "git %s runs programs named in the repository's settings, and no sandbox prevents that", sub)
 	case depth > 0:
 		return high("command.repository", "git %s runs programs named in the repository's settings, unless the script starts git directly", sub)
@@ -66,7 +66,7 @@ func gitOperands(sub string, command *programs.Command, p *parsed) finding {
 	first := ""
 	if len(p.operands) > 0 {
 		if first = p.operands[0].text; !p.operands[0].known {
-			return opaque("an argument of git %s is only known at run time", sub)
+			return unknownYet("an argument of git %s", sub)
 		}
 	}
 	switch {

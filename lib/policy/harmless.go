@@ -1,10 +1,6 @@
 package policy
 
-import (
-	"slices"
-
-	"clawsh/lib/policy/programs"
-)
+import "clawsh/lib/policy/programs"
 
 // onList is the finding about a program that there is a rule for: low, if it is proven to only read. A compressor is, if it is
 // understood at all: toStdout refuses others.
@@ -19,12 +15,6 @@ func (m model) onList(name string) finding {
 // xz: a test that is also told to decompress replaces the file.
 func keepsFiles(p *parsed) bool {
 	return p.has("-c", "--stdout", "--to-stdout") || p.has("-l", "--list", "-t", "--test") && !p.has("-d", "--decompress", "--uncompress")
-}
-
-// walled tells whether programs run where the kernel holds them to what they are approved for: then a low risk script sees
-// the workspace read-only, and git starts no program that the repository names.
-func (p *Policy) walled() bool {
-	return slices.Contains([]string{"auto", "native", "bubblewrap", "landlock"}, p.sandbox)
 }
 
 // lsLinks lets ls follow links where none leads out.

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -93,7 +92,7 @@ func isNumber(s string) bool {
 // judge follows one script through all that it can do.
 type judge struct {
 	effort
-	p     *Policy
+	on    ground
 	src   string
 	names []string // programs that it runs, in order, each once
 	free  []string // those among them that run any code
@@ -125,6 +124,16 @@ func (j *judge) located(f finding, n syntax.Node) finding {
 var understood = finding{risk: "low"}
 
 func opaque(format string, args ...any) finding { return high("shell.construct", format, args...) }
+
+// unknownYet is the finding about what only the running script knows.
+func unknownYet(what string, args ...any) finding {
+	return opaque(what+" is only known at run time", args...)
+}
+
+// unknownOption is the finding about an option that is not known.
+func unknownOption(program, option string) finding {
+	return opaque("%s: unknown option %+q", program, bounded(option))
+}
 
 // list judges statements one after the other.
 func (j *judge) list(stmts []*syntax.Stmt, s *state) finding {
@@ -179,7 +188,7 @@ func (j *judge) readsScript(st *syntax.Stmt) bool {
 		return false
 	}
 	u := j.unwrap(j.wordsOf(call))
-	return u.runs(isRunner) && !j.p.mayBeFed(u)
+	return u.runs(isRunner) && !j.mayBeFed(u)
 }
 
 // command has a rule for every kind of node; one that is not here is not understood.
@@ -302,16 +311,6 @@ func (j *judge) declaration(c *syntax.DeclClause, s *state) finding {
 		s.vars[a.Name.Value] = v
 	}
 	return f
-}
-
-// names lists a directory for a glob, once it is known that it may be read.
-func (p *Policy) names(dir string) ([]fs.DirEntry, error) {
-	if r, ok := p.fs.(interface {
-		ReadDir(string) ([]fs.DirEntry, error)
-	}); ok {
-		return r.ReadDir(dir)
-	}
-	return nil, fs.ErrPermission
 }
 
 // start is the state in which a script begins.

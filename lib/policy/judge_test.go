@@ -35,7 +35,7 @@ func TestEveryNodeHasARule(t *testing.T) {
 			t.Errorf("%s: %q is %s, want high", name, script, f.risk)
 		}
 	}
-	j := &judge{p: p, effort: newEffort()}
+	j := &judge{on: p, effort: newEffort()}
 	if f := j.command(nil, p.start()); f.rank() != 2 {
 		t.Errorf("an unknown node is %s", f.risk)
 	}

@@ -84,7 +84,7 @@ func (j *judge) positional(argv []value) finding {
 	for i, v := range argv {
 		if strings.Contains(v.text, "$@") || strings.Contains(v.text, "$*") || strings.Contains(v.text, "$1") {
 			for k := i + 1; k < min(len(argv), i+4); k++ {
-				if f := j.p.forbiddenCommand(commandOf(argv[k:]), j.effort); f.blocked {
+				if f := j.on.forbiddenIn(commandOf(argv[k:]), j.effort, []string{j.on.top()}); f.blocked {
 					return f
 				}
 			}
@@ -106,16 +106,16 @@ func (j *judge) run(argv []value, s *state, depth int) finding {
 
 func (j *judge) runs(argv []value, s *state, depth int) finding {
 	if !argv[0].known {
-		return opaque("the command it runs is only known at run time")
+		return unknownYet("the command it runs")
 	}
 	if depth > maxWrapped {
 		return opaque("commands are nested more than %d deep", maxWrapped)
 	}
-	name := j.p.plainName(argv[0].text)
+	name := j.plainName(argv[0].text)
 	if name != argv[0].text {
 		argv = append([]value{{text: name, known: true}}, argv[1:]...)
 	}
-	if f := j.p.forbiddenIn(commandOf(argv), j.effort, s.dirs); f.blocked {
+	if f := j.on.forbiddenIn(commandOf(argv), j.effort, s.dirs); f.blocked {
 		return f
 	}
 	if f := j.positional(argv); f.blocked {
@@ -125,7 +125,7 @@ func (j *judge) runs(argv []value, s *state, depth int) finding {
 		j.note(name)
 		return rule(j, argv[1:], s)
 	}
-	if !slices.Contains(j.p.commands, name) {
+	if !j.on.lists(name) {
 		return stricter(high("command.unlisted", "%+q is not on the allowlist", bounded(name)), j.everyPath(argv[1:], s, touching))
 	}
 	if rule, ok := runnerOf(name); ok {
@@ -139,12 +139,12 @@ func (j *judge) runs(argv []value, s *state, depth int) finding {
 	return known.judge(j, argv, s)
 }
 
-// generic judges a listed program that no rule is for: everything in its words that could be a path.
+// generic judges a listed program without a rule: everything in its words that could be a path.
 func (j *judge) generic(argv []value, s *state) finding {
 	f := medium("command.allowlist", "runs %s, which is on the allowlist", argv[0].text)
 	for _, v := range argv[1:] {
 		if !v.known && !v.numeric() {
-			f = stricter(f, opaque("an argument of it is only known at run time"))
+			f = stricter(f, unknownYet("an argument of it"))
 		}
 	}
 	return stricter(f, j.anyPaths(argv[1:], s))
@@ -181,17 +181,17 @@ func (j *judge) path(text string, a access, s *state) finding {
 		if !j.lookAt(text, 1) {
 			return opaque("it is too complex to analyse")
 		}
-		return j.p.word(j.p.root, text, a)
+		return j.on.word(j.on.top(), text, a)
 	}
 	f := understood
 	if !j.lookAt(text, len(s.dirs)) {
 		return opaque("it is too complex to analyse")
 	}
 	if s.lost || len(s.dirs) == 0 {
-		f = opaque("the directory of the path %+q is only known at run time", bounded(text))
+		f = unknownYet("the directory of the path %+q", bounded(text))
 	}
 	for _, d := range s.dirs {
-		f = stricter(f, j.p.word(d, text, a))
+		f = stricter(f, j.on.word(d, text, a))
 	}
 	return f
 }
@@ -206,7 +206,7 @@ func (j *judge) operand(v value, k programs.Kind, s *state) finding {
 	case !v.known && v.number:
 		return medium("path.workspace", "its file name is a number") // a file of that name, if any, is here
 	case !v.known:
-		f := opaque("a file name in it is only known at run time")
+		f := unknownYet("a file name in it")
 		if i := strings.LastIndexByte(v.text, '/'); i >= 0 {
 			f = stricter(f, onlyBlocked(j.path(v.text[:i+1], reading, s)))
 		}
@@ -257,7 +257,7 @@ func (j *judge) tree(text string, s *state) finding {
 	f, left := understood, treeEntries
 	var walk func(dir string, depth int)
 	walk = func(dir string, depth int) {
-		entries, err := j.readDir(j.p, dir)
+		entries, err := j.readDir(j.on, dir)
 		if err != nil && !place.Absent(err) {
 			f = stricter(f, opaque("%+q is too large to examine: name a smaller directory", bounded(text)))
 		}
@@ -271,7 +271,7 @@ func (j *judge) tree(text string, s *state) finding {
 			path := filepath.Join(dir, e.Name())
 			switch {
 			case e.Type()&fs.ModeSymlink != 0:
-				f = stricter(f, j.p.pathFrom(j.p.root, path, reading))
+				f = stricter(f, j.on.pathFrom(j.on.top(), path, reading))
 			case e.IsDir():
 				walk(path, depth+1)
 			}
@@ -295,5 +295,5 @@ func (j *judge) nestedScript(text string, s *state) finding {
 	if j.level >= maxUnwrap {
 		return blocked("shell.unsafe_bytes", "scripts are nested more than %d deep", maxUnwrap)
 	}
-	return onlyBlocked(j.p.scriptAt(text, j.deeper(), s))
+	return onlyBlocked(j.on.scriptAt(text, j.deeper(), s))
 }

@@ -144,7 +144,7 @@ func (j *judge) caseClause(c *syntax.CaseClause, s *state) finding {
 		in := j.fork(s)
 		f = stricter(f, j.list(item.Stmts, in))
 		after.merge(in)
-		s.merge(in) // ;& goes on with the next one
+		s.merge(in) // ;& continues with the next one
 	}
 	s.merge(after)
 	return f

@@ -7,7 +7,6 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"clawsh/lib/place"
 	"clawsh/lib/policy/programs"
 )
 
@@ -157,17 +156,17 @@ func (j *judge) expanded(w *syntax.Word, s *state, f finding) ([]value, finding)
 
 // listed lists a directory for a pattern. Of those above the workspace nothing is told, as when it runs.
 func (j *judge) listed(path string, refused *finding) ([]fs.DirEntry, error) {
-	if slices.ContainsFunc(append([]string{j.p.root, j.p.workspace}, j.p.readRoots...), func(dir string) bool { return path != dir && place.Within(path, dir) }) {
+	if j.on.above(path) {
 		return nil, nil
 	}
-	if f := onlyBlocked(j.p.pathFrom(j.p.root, path, reading)); f.blocked {
+	if f := onlyBlocked(j.on.pathFrom(j.on.top(), path, reading)); f.blocked {
 		*refused = stricter(*refused, f)
 		return nil, fs.ErrNotExist
 	}
 	if !j.lookAt(path, 1) {
 		return nil, errManyNames
 	}
-	entries, err := j.readDir(j.p, path)
+	entries, err := j.readDir(j.on, path)
 	if !j.spend(2 * len(entries)) { // each is matched
 		return nil, errManyNames
 	}

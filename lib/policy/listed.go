@@ -11,12 +11,12 @@ import (
 var systemPrograms = []string{"/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/"}
 
 // plainName is the name of a program that is given by its path in a directory of the system, if it is one that the operator
-// has put on the allowlist and that no rule is for. A path stays what it is for programs that there are rules for: the rules
+// has put on the allowlist and that has no rule. A path stays what it is for programs that there are rules for: the rules
 // are about the program that the name finds.
-func (p *Policy) plainName(word string) string {
+func (j *judge) plainName(word string) string {
 	for _, dir := range systemPrograms {
 		name, ok := strings.CutPrefix(word, dir)
-		if !ok || strings.Contains(name, "/") || !slices.Contains(p.commands, name) {
+		if !ok || strings.Contains(name, "/") || !j.on.lists(name) {
 			continue
 		}
 		if _, known := modelled(name); known || builtins[name] != nil || runs(name) && !anyCode(name) {
@@ -50,7 +50,7 @@ func anyCodeRunner(j *judge, argv []value, s *state, _ int) finding {
 // listedWord judges a command of a program that there are rules for, but none for this: it asks if allowed_commands names the
 // program with this word, as in "go test".
 func (j *judge) listedWord(argv []value, word int, s *state) (finding, bool) {
-	if word >= len(argv) || !argv[word].known || !slices.Contains(j.p.subcommands, argv[0].text+" "+argv[word].text) {
+	if word >= len(argv) || !argv[word].known || !j.on.listsWord(argv[0].text, argv[word].text) {
 		return finding{}, false
 	}
 	j.note(argv[0].text)
@@ -60,6 +60,6 @@ func (j *judge) listedWord(argv []value, word int, s *state) (finding, bool) {
 }
 
 // mayBeFed tells whether every program of a command that runs its input is one that the operator has listed.
-func (p *Policy) mayBeFed(u unwrapped) bool {
-	return !slices.ContainsFunc(u.commands, func(c command) bool { return isRunner(c.name()) && !slices.Contains(p.commands, c.name()) })
+func (j *judge) mayBeFed(u unwrapped) bool {
+	return !slices.ContainsFunc(u.commands, func(c command) bool { return isRunner(c.name()) && !j.on.lists(c.name()) })
 }

@@ -16,7 +16,7 @@ type listing struct {
 
 // readDir lists a directory: it is read once for a verdict, whatever asks for it how often. Each entry takes steps before it is
 // used, so that the steps bound what is remembered, too.
-func (e effort) readDir(p *Policy, dir string) ([]fs.DirEntry, error) {
+func (e effort) readDir(on ground, dir string) ([]fs.DirEntry, error) {
 	if !e.spend(1) {
 		return nil, errManyNames
 	}
@@ -25,7 +25,7 @@ func (e effort) readDir(p *Policy, dir string) ([]fs.DirEntry, error) {
 		return nil, errManyNames
 	}
 	if !ok {
-		l.entries, l.err = p.names(dir)
+		l.entries, l.err = on.names(dir)
 		if !e.list(entrySteps * len(l.entries)) {
 			l = listing{err: errManyNames}
 		}

@@ -116,7 +116,7 @@ func (j *judge) brought(from string, s *state, places ...string) finding {
 	}
 	var walk func(dir, rel string, depth int)
 	walk = func(dir, rel string, depth int) {
-		entries, err := j.readDir(j.p, dir)
+		entries, err := j.readDir(j.on, dir)
 		if errors.Is(err, errManyNames) {
 			f = stricter(f, tooMuch())
 		}
@@ -197,7 +197,7 @@ func (j *judge) absolute(text string, s *state) []string {
 func (j *judge) named(text string, s *state) []string {
 	out := j.absolute(text, s)
 	for i, place := range out {
-		out[i] = below(place, j.p.workspace, j.p.root)
+		out[i] = j.on.called(place)
 	}
 	return out
 }

@@ -79,7 +79,7 @@ func TestExpansionsAreWhatRuns(t *testing.T) {
 
 // staticWords are the words of the last command as the gate knows them.
 func staticWords(p *Policy, file *syntax.File) ([]string, bool) {
-	j, s := &judge{p: p, effort: newEffort()}, p.start()
+	j, s := &judge{on: p, effort: newEffort()}, p.start()
 	last := len(file.Stmts) - 1
 	j.list(file.Stmts[:last], s)
 	var out []string

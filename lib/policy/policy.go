@@ -141,7 +141,7 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 		}
 	}
 	p.root = p.real(p.workspace)
-	for _, f := range append(ownPlaces(cfg), cfg.Security.ForbiddenPaths...) {
+	for _, f := range append(clawshPlaces(cfg), cfg.Security.ForbiddenPaths...) {
 		p.forbidden = append(p.forbidden, filepath.Clean(f))
 		if real := p.real(f); real != filepath.Clean(f) {
 			p.forbidden = append(p.forbidden, real)
@@ -158,9 +158,9 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 	return p, nil
 }
 
-// ownPlaces are what belongs to clawsh itself, at every level and whatever the configuration forbids: its home, and the
+// clawshPlaces are what belongs to clawsh itself, at every level and whatever the configuration forbids: its home, and the
 // files that the configuration keeps elsewhere.
-func ownPlaces(cfg *config.Config) []string {
+func clawshPlaces(cfg *config.Config) []string {
 	places := []string{cfg.Home}
 	for _, f := range []string{cfg.File, cfg.Receipts.Path, cfg.Memory.Path, cfg.Memory.Path + "-wal", cfg.Memory.Path + "-shm"} {
 		if filepath.IsAbs(f) && !place.Within(filepath.Clean(cfg.Home), filepath.Clean(f)) {
@@ -246,7 +246,9 @@ func stricter(a, b finding) finding {
 func (p *Policy) Decide(c Call) Verdict { return p.DecideFor(context.Background(), c) }
 
 // DecideFor is Decide for somebody who may stop waiting: judging ends then, and the call is denied.
-func (p *Policy) DecideFor(ctx context.Context, c Call) Verdict { return p.own(c, p.builtin(ctx, c)) }
+func (p *Policy) DecideFor(ctx context.Context, c Call) Verdict {
+	return p.byUserRules(c, p.builtin(ctx, c))
+}
 
 func (p *Policy) builtin(ctx context.Context, c Call) Verdict {
 	of, known := card.Find(c.Tool)

@@ -99,8 +99,10 @@ func (m model) kindOf(i, n int) programs.Kind {
 // parse takes the words apart as getopt_long(3) does: options anywhere, in clusters, abbreviated, up to --.
 func (m model) parse(argv []value) (*parsed, finding) {
 	p := &parsed{}
-	unknownOption := func(w string) finding {
-		return high("command.option", "%s: unknown option %+q", argv[0].text, bounded(w))
+	refused := func(w string) finding {
+		f := unknownOption(argv[0].text, w)
+		f.rule = "command.option"
+		return f
 	}
 	for i := 1; i < len(argv); i++ {
 		v := argv[i]
@@ -110,7 +112,7 @@ func (m model) parse(argv []value) (*parsed, finding) {
 			p.operands = append(p.operands, v)
 		case !v.known:
 			if !m.takesText() {
-				return p, opaque("an argument of %s is only known at run time", argv[0].text)
+				return p, unknownYet("an argument of %s", argv[0].text)
 			}
 			p.operands = append(p.operands, v)
 		case w == "--":
@@ -122,14 +124,14 @@ func (m model) parse(argv []value) (*parsed, finding) {
 			full, ok := m.Full(name)
 			known, _ := m.Option(full)
 			if !ok || known.Never || glued && !known.Value {
-				return p, unknownOption(w)
+				return p, refused(w)
 			}
 			o := givenOption{name: full, kind: known.Kind}
 			if known.Value && (glued || !known.Glued) {
 				o.has, o.value = true, value{text: text, known: true}
 				if !glued {
 					if i++; i == len(argv) {
-						return p, unknownOption(w)
+						return p, refused(w)
 					}
 					o.value = argv[i]
 				}
@@ -138,7 +140,7 @@ func (m model) parse(argv []value) (*parsed, finding) {
 		default:
 			n, ok := m.cluster(p, w, argv[i+1:])
 			if !ok {
-				return p, unknownOption(w)
+				return p, refused(w)
 			}
 			i += n
 		}
@@ -146,7 +148,7 @@ func (m model) parse(argv []value) (*parsed, finding) {
 	return p, understood
 }
 
-// cluster takes apart short options that are written together, and tells how many of the words behind are values.
+// cluster takes apart short options that are written together, and tells how many of the words after it are values.
 func (m model) cluster(p *parsed, w string, rest []value) (int, bool) {
 	if known, ok := m.Option(w); ok && len(w) > 2 { // a long name with one dash, as find and go have them
 		if !known.Value {

@@ -160,10 +160,10 @@ func (r rule) holds(input map[string]any, err error) (bool, error) {
 	return holds, nil
 }
 
-// own applies the user's rules to what the built-in ones decided: deny beats ask beats allow, and a rule that fails denies.
+// byUserRules applies the user's rules to what the built-in ones decided: deny beats ask beats allow, and a rule that fails denies.
 // ask also makes a question of what supervision denies as high risk; allow answers questions, whoever asks them. Nothing
 // lifts a block, or anything at readonly.
-func (p *Policy) own(c Call, v Verdict) Verdict {
+func (p *Policy) byUserRules(c Call, v Verdict) Verdict {
 	if len(p.rules) == 0 {
 		return v
 	}

@@ -113,7 +113,7 @@ func FuzzRules(f *testing.F) {
 			return
 		}
 		p := &Policy{autonomy: "supervised", rules: rules}
-		if v := p.own(Call{Tool: "t", Args: record.Raw(args)}, Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "x", Reason: "y"}); v.Outcome != Deny {
+		if v := p.byUserRules(Call{Tool: "t", Args: record.Raw(args)}, Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "x", Reason: "y"}); v.Outcome != Deny {
 			t.Errorf("%q lets through what was denied: %+v", when, v)
 		}
 	})

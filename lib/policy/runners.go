@@ -61,7 +61,7 @@ func wrapped(p *programs.Program) runner {
 		rest := argv[1:]
 		for len(rest) > 0 {
 			if !rest[0].known {
-				return opaque("an argument of %s is only known at run time", argv[0].text)
+				return unknownYet("an argument of %s", argv[0].text)
 			}
 			w := rest[0].text
 			name, _, glued := strings.Cut(w, "=")
@@ -76,7 +76,7 @@ func wrapped(p *programs.Program) runner {
 				rest = rest[min(2, len(rest)):]
 				continue
 			case strings.HasPrefix(w, "-"):
-				return stricter(opaque("%s: unknown option %+q", argv[0].text, bounded(w)), j.anyPaths(rest, s))
+				return stricter(unknownOption(argv[0].text, w), j.anyPaths(rest, s))
 			}
 			break
 		}
@@ -106,7 +106,7 @@ func timed(inner runner) runner {
 // wrappedRun judges a wrapped command. A wrapper starts programs: a builtin of the same name is not what runs.
 func (j *judge) wrappedRun(argv []value, s *state, depth int) finding {
 	if !argv[0].known {
-		return opaque("the command it runs is only known at run time")
+		return unknownYet("the command it runs")
 	}
 	name := argv[0].text
 	if _, isBuiltin := builtins[name]; isBuiltin && !slices.Contains([]string{"echo", "true", "false", "pwd", "printf", "test", "["}, name) {
@@ -148,7 +148,7 @@ func envRunner(j *judge, argv []value, s *state, depth int) finding {
 	f, rest := understood, argv[1:]
 	for len(rest) > 0 {
 		if !rest[0].known {
-			return opaque("an argument of env is only known at run time")
+			return unknownYet("an argument of env")
 		}
 		name, text, assigns := strings.Cut(rest[0].text, "=")
 		if rest[0].text == "--" {
@@ -165,12 +165,12 @@ func envRunner(j *judge, argv []value, s *state, depth int) finding {
 			f = stricter(f, stricter(opaque("env changes the directory"), onlyBlocked(j.path(dir, reading, s))))
 			s = j.fork(s)
 			for i, d := range s.dirs {
-				s.dirs[i], _ = j.p.enter(d, dir)
+				s.dirs[i], _ = j.on.enter(d, dir)
 			}
 			continue
 		}
 		if strings.HasPrefix(name, "-") {
-			return stricter(opaque("env: unknown option %+q", bounded(rest[0].text)), j.anyPaths(rest, s))
+			return stricter(unknownOption("env", rest[0].text), j.anyPaths(rest, s))
 		}
 		if !assigns {
 			break
@@ -183,7 +183,7 @@ func envRunner(j *judge, argv []value, s *state, depth int) finding {
 	return stricter(f, j.wrappedRun(rest, s, depth))
 }
 
-// xargsRunner judges xargs: what it adds to the command is known only when it runs, so the command must be one that does no
+// xargsRunner judges xargs: what it adds to the command is only known at run time, so the command must be one that does no
 // harm with any words.
 func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 	j.note("xargs")
@@ -191,7 +191,7 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 	replace, apart := "", " \t\n\"'\\"
 	for len(rest) > 0 {
 		if !rest[0].known {
-			return opaque("an argument of xargs is only known at run time")
+			return unknownYet("an argument of xargs")
 		}
 		w := rest[0].text
 		switch {
@@ -216,7 +216,7 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 			rest = rest[1:]
 			continue
 		case strings.HasPrefix(w, "-"):
-			return stricter(opaque("xargs: unknown option %+q", bounded(w)), j.everyPath(rest, s, writing))
+			return stricter(unknownOption("xargs", w), j.everyPath(rest, s, writing))
 		}
 		break
 	}
@@ -238,7 +238,7 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 // withAnyWords judges a command that gets words which nobody knows yet: names from a list.
 func (j *judge) withAnyWords(argv []value, s *state, depth int, replace string) finding {
 	if !argv[0].known {
-		return opaque("the command it runs is only known at run time")
+		return unknownYet("the command it runs")
 	}
 	name := argv[0].text
 	if replace != "" {
@@ -246,7 +246,7 @@ func (j *judge) withAnyWords(argv []value, s *state, depth int, replace string) 
 		for i, v := range argv {
 			if !v.known || strings.Contains(v.text, replace) {
 				if i == 0 {
-					return opaque("the command it runs is only known at run time")
+					return unknownYet("the command it runs")
 				}
 				continue
 			}

@@ -23,7 +23,7 @@ type command struct {
 }
 
 // name is the base name of the command word, in lower case, since some file systems take RM for rm. Where a part of the word
-// is known only when it runs, it is the name for the case that this part is empty.
+// is only known at run time, it is the name for the case that this part is empty.
 func (c command) name() string {
 	if len(c.words) == 0 {
 		return ""
@@ -60,7 +60,7 @@ func (p *Policy) scriptAt(text string, e effort, s *state) finding {
 	if strings.TrimSpace(text) == "pwd" && !verdict.blocked {
 		return low("command.harmless", "pwd only prints the directory")
 	}
-	j := &judge{p: p, src: text, effort: e}
+	j := &judge{on: p, src: text, effort: e}
 	verdict = stricter(stricter(verdict, j.list(file.Stmts, s)), e.tooComplex())
 	switch {
 	case verdict.rank() > 1:

@@ -43,7 +43,7 @@ func (p *Policy) ExecIn(ctx context.Context, dir string, argv []string, with Per
 		return errors.New(f.reason)
 	}
 	values[0].text = base(argv[0])
-	j := &judge{p: p, effort: e, exact: true}
+	j := &judge{on: p, effort: e, exact: true}
 	f = stricter(f, j.run(values, &state{dirs: []string{dir}, vars: map[string]value{}, named: true}, 0)) // where its words come from was judged before
 	f = stricter(f, e.tooComplex())
 	if e.cancelled { // what was found until then was found without looking
@@ -65,7 +65,7 @@ func (p *Policy) Alone(ctx context.Context, dir string, argv []string) bool {
 	for _, w := range argv[1:] {
 		values = append(values, value{text: w, known: true})
 	}
-	j := &judge{p: p, effort: effortFor(ctx), exact: true}
+	j := &judge{on: p, effort: effortFor(ctx), exact: true}
 	f := gitRunner(j, values, &state{dirs: []string{dir}, vars: map[string]value{}}, 0)
 	return f.rank() < 1 || ctx.Err() != nil
 }

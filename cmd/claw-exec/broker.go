@@ -10,7 +10,7 @@ import (
 // options are what the broker's processes are told: how this one was started.
 func options(c *command.Call) (broker.Options, error) {
 	cfg, err := c.Config()
-	return broker.Options{Config: cfg, File: c.Global.Config, Environ: c.Environ, Log: c.Log, Secrets: c.Secrets}, err
+	return broker.Options{Config: cfg, Environ: c.Environ, Log: c.Log, Secrets: c.Secrets}, err
 }
 
 // serve is the process that starts things for the filter. The filter confines itself, and with it all that it would

@@ -29,23 +29,13 @@ const (
 // Options are what each of our processes knows.
 type Options struct {
 	Config *config.Config
-	// File is the configuration's, where the command line has named it.
-	File string
 	// Environ is the environment of this process. What it starts gets of it what an allowlist names.
 	Environ []string
 	Log     *slog.Logger
 	Secrets *secret.Redactor
 }
 
-// environ is the environment of another process of ours.
+// environ is the environment of another process of ours, which runs in another directory.
 func (o Options) environ() []string {
-	return process.Environment(o.Environ, config.PathEnv(o.Config, nil)...)
-}
-
-// command is the command line of another process of ours, behind its program's name.
-func (o Options) command(args ...string) []string {
-	if o.File != "" {
-		args = append(args, "--config", o.File)
-	}
-	return args
+	return append(process.Environment(o.Environ, config.PathEnv(o.Config, nil)...), o.Config.HomeEnv()...)
 }

@@ -44,7 +44,7 @@ func Start(o Options, homes string) (*Client, error) {
 		return nil, fmt.Errorf("start the broker: %w", err)
 	}
 	defer theirs.Close()
-	argv := append([]string{"claw-exec"}, o.command(ServeCommand, homes)...)
+	argv := []string{"claw-exec", ServeCommand, homes}
 	if err := process.StartHelper(argv, append(o.environ(), o.Config.WorkspaceEnv()...), theirs); err != nil {
 		ours.Close()
 		return nil, fmt.Errorf("start the broker: %w", err)

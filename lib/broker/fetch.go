@@ -41,7 +41,7 @@ func Fetch(ctx context.Context, o Options, name string, in io.Reader, out io.Wri
 
 // fetch has a tool run in such a child.
 func (s *server) fetch(ctx context.Context, r Request) Reply {
-	argv := append([]string{process.Self()}, s.command(FetchCommand, r.Tool)...)
+	argv := []string{process.Self(), FetchCommand, r.Tool}
 	var out bytes.Buffer
 	code, err := process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: "/", Env: s.environ(),
 		Stdin:  bytes.NewReader(r.Args),

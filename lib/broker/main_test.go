@@ -22,11 +22,11 @@ func TestMain(m *testing.M) {
 	switch {
 	case mine:
 	case len(os.Args) > 2 && os.Args[1] == ServeCommand:
-		o := testOptions(os.Args[len(os.Args)-1])
+		o := testOptions(filepath.Dir(os.Getenv("CLAWSH_HOME")))
 		o.Environ = os.Environ()
 		err = Serve(context.Background(), o, os.Args[2])
 	case len(os.Args) > 2 && os.Args[1] == FetchCommand:
-		os.Exit(fetched(testOptions(os.Args[len(os.Args)-1])))
+		os.Exit(fetched(testOptions(filepath.Dir(os.Getenv("CLAWSH_HOME")))))
 	default:
 		os.Exit(m.Run())
 	}
@@ -42,7 +42,7 @@ func testOptions(dir string) Options {
 	cfg := config.Default(filepath.Join(dir, "home"))
 	cfg.WorkspaceDir = filepath.Join(dir, "workspace")
 	cfg.Security.Sandbox, cfg.Sandbox.Cache = sandbox.Off, false
-	return Options{Config: cfg, File: dir, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}}
+	return Options{Config: cfg, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}}
 }
 
 func newOptions(t testing.TB) Options {

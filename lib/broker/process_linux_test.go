@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,7 +20,7 @@ func started(t *testing.T, more ...string) (*Client, *tool.Env) {
 	t.Helper()
 	o := newOptions(t)
 	o.Environ = append(o.Environ, more...)
-	t.Setenv("TMPDIR", o.File)
+	t.Setenv("TMPDIR", filepath.Dir(o.Config.Home))
 	homes, err := tool.MakeHomes()
 	must(t, err)
 	t.Cleanup(homes.Remove)

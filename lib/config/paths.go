@@ -117,6 +117,15 @@ func PathEnv(c *Config, err error) []string {
 	return slices.Compact(names)
 }
 
+// HomeEnv are the variables by which another program of ours finds this configuration, in whatever directory it runs.
+func (c *Config) HomeEnv() []string {
+	env := []string{"CLAWSH_HOME=" + c.Home}
+	if c.Found() {
+		env = append(env, "CLAWSH_CONFIG="+c.File)
+	}
+	return env
+}
+
 // expand resolves ~ and variables in a path and makes it absolute, relative to the home directory of the user never to the
 // working directory: what a policy means must not depend on where it is read.
 func (p Paths) expand(path string) (string, error) {

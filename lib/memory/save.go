@@ -64,7 +64,7 @@ func (b *Save) refuse(source string) error {
 		WithHint("choose another name, or remove it first")
 }
 
-// isDatabase tells whether a file may be an older backup: a name of a file that is something else, a log of receipts
+// isDatabase tells whether a file may be an older backup: a name of a file that is something else, a receipt log
 // perhaps, was mistyped.
 func isDatabase(path string, info fs.FileInfo) bool {
 	if !info.Mode().IsRegular() || info.Size() == 0 {

@@ -61,11 +61,7 @@ func (p *Programs) spec(name string, keys bool, args []string) (process.Spec, er
 		name, _, _ := strings.Cut(e, "=")
 		return name == "CLAWSH_HOME" || name == "CLAWSH_CONFIG" || strings.HasPrefix(name, config.EnvWorkspace)
 	})
-	env = append(env, "CLAWSH_HOME="+p.config.Home, "CLAWSH_DRIVEN=1")
-	env = append(env, p.config.WorkspaceEnv()...)
-	if p.config.Found() {
-		env = append(env, "CLAWSH_CONFIG="+p.config.File)
-	}
+	env = append(slices.Concat(env, p.config.HomeEnv(), p.config.WorkspaceEnv()), "CLAWSH_DRIVEN=1")
 	return process.Spec{Name: name, Path: path, Args: args, Env: env, Stderr: p.stderr}, nil
 }
 

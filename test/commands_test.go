@@ -246,20 +246,37 @@ func fifo(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o600))
 }
 
-// kill9: kill9 NAME — kills the process of that name that a command of this script in the background has started, waiting for it to appear.
+// kill9: kill9 NAME... — kills the processes of these names that a command of this script in the background has started, waiting for
+// each to appear. All are stopped before any is killed: none sees another end.
 func kill9(ts *testscript.TestScript, neg bool, args []string) {
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
-		for _, cmd := range ts.BackgroundCmds() {
-			for _, pid := range process.Descendants(cmd.Process.Pid) {
-				comm, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
-				if strings.TrimSpace(string(comm)) == args[0] {
-					ts.Check(syscall.Kill(pid, syscall.SIGKILL))
-					return
-				}
+	var pids []int
+	for end := time.Now().Add(20 * time.Second); len(args) > 0; {
+		found := named(ts, args[0])
+		for _, pid := range found {
+			ts.Check(syscall.Kill(pid, syscall.SIGSTOP))
+		}
+		if pids = append(pids, found...); len(found) > 0 {
+			args = args[1:]
+		} else if time.Now().After(end) {
+			ts.Fatalf("there is no %s to kill", args[0])
+		}
+	}
+	for _, pid := range pids {
+		ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+	}
+}
+
+// named are the processes of that name that commands in the background have started.
+func named(ts *testscript.TestScript, name string) (pids []int) {
+	for _, cmd := range ts.BackgroundCmds() {
+		for _, pid := range process.Descendants(cmd.Process.Pid) {
+			comm, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+			if strings.TrimSpace(string(comm)) == name {
+				pids = append(pids, pid)
 			}
 		}
 	}
-	ts.Fatalf("there is no %s to kill", args[0])
+	return pids
 }
 
 // absent: absent TEXT DIR — no file below DIR holds the text.

@@ -1,10 +1,12 @@
 package test
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -27,7 +29,9 @@ func TestEstopEndsWhatRuns(t *testing.T) {
 	b, _ := os.ReadFile(file)
 	os.WriteFile(file, []byte(strings.Replace(string(b), `autonomy = "supervised"`, `autonomy = "full"`, 1)), 0o600)
 	beat := home + "/clawsh-workspace/beat"
-	script := `(setsid sh -c '(while :; do echo x >> beat; sleep 0.02; done) >/dev/null 2>&1 &'); trap '' TERM INT HUP; while :; do sleep 1; done`
+	pulse, end := fifoOf(t, beat)
+	defer end.Close()
+	script := `exec 9>beat; (setsid sh -c '(while :; do echo x >&9; sleep 0.02; done) >/dev/null 2>&1 &'); trap '' TERM INT HUP; while :; do sleep 1; done`
 	cmd := run("tool", "run", "shell", "--json", `{"command":`+quoteJSON("sh -c '"+strings.ReplaceAll(script, "'", `'\''`)+"'")+`}`)
 	var out strings.Builder
 	cmd.Stderr = &out
@@ -36,11 +40,11 @@ func TestEstopEndsWhatRuns(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for start := time.Now(); size(beat) == 0; time.Sleep(time.Millisecond) {
-		if time.Since(start) > 10*time.Second {
-			t.Fatalf("the command does not run: %s", out.String())
-		}
+	pulse.SetReadDeadline(time.Now().Add(patient))
+	if _, err := pulse.Read(make([]byte, 1)); err != nil {
+		t.Fatalf("the command does not run: %v: %s", err, out.String())
 	}
+	pulse.Close()
 	start := time.Now()
 	if err := os.Mkdir(home+"/.clawsh/ESTOP", 0o700); err != nil { // not even a file: it counts all the same
 		t.Fatal(err)
@@ -56,16 +60,32 @@ func TestEstopEndsWhatRuns(t *testing.T) {
 	if took > 5*time.Second { // the machine may be busy; what is never stopped fails
 		t.Errorf("it took %v", took)
 	}
-	before := size(beat)
-	time.Sleep(200 * time.Millisecond) // ten beats
-	if after := size(beat); after != before {
-		t.Errorf("it beats on: %d, then %d", before, after)
+	end.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.Copy(io.Discard, end); err != nil {
+		t.Errorf("it beats on: %v", err)
 	}
 	if err := run("tool", "run", "time", "--json", "{}").Run(); err == nil {
 		t.Error("a tool runs during the stop")
 	} else if code := err.(*exec.ExitError).ExitCode(); code != 77 {
 		t.Errorf("exit code %d", code)
 	}
+}
+
+// fifoOf makes a FIFO. The first end of it can be read before a program has opened it; the second ends when no program, and not the
+// first, holds it any more.
+func fifoOf(t *testing.T, path string) (first, end *os.File) {
+	t.Helper()
+	err := syscall.Mkfifo(path, 0o600)
+	if err == nil {
+		first, err = os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	}
+	if err == nil {
+		end, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return first, end
 }
 
 func size(file string) int64 {

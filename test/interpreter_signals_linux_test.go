@@ -28,7 +28,7 @@ func withHelper(t *testing.T, engine, source string) (workspace string, run func
 		t.Fatalf("%v: %s", err, out)
 	}
 	return workspace, func(command string) (string, error) {
-		cmd := exec.Command(bin+"/clawsh", "tool", "run", "shell", "--json", fmt.Sprintf(`{"command":%q,"timeout_s":20}`, command))
+		cmd := exec.Command(bin+"/clawsh", "tool", "run", "shell", "--json", fmt.Sprintf(`{"command":%q,"timeout_s":120}`, command))
 		cmd.Dir, cmd.Env = home, env
 		out, err := cmd.CombinedOutput()
 		return string(out), err

@@ -117,7 +117,7 @@ func TestTasks(t *testing.T) {
 	t.Run("each", func(t *testing.T) {
 		for i, k := range tasks {
 			for n, w := range corpus.Ways {
-				if !need.OneIn(len(corpus.Ways), i+n) {
+				if !need.OneIn(2*len(corpus.Ways), i+n+4) {
 					continue
 				}
 				t.Run(k.name+"/"+w.Name, func(t *testing.T) {

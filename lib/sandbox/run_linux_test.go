@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,53 +135,62 @@ func TestSecretsAreNotSeen(t *testing.T) {
 	})
 }
 
-// heartbeat is a program that leaves everything it can: its session, its group and its parents.
-const heartbeat = `setsid sh -c '(while :; do echo x >> heartbeat; sleep 0.02; done) >/dev/null 2>&1 &' & while [ ! -s heartbeat ]; do sleep 0.01; done; `
+// heartbeat is a program that leaves everything it can: its session, its group and its parents. All of it holds the pulse.
+const heartbeat = `exec 9>pulse; setsid sh -c '(while :; do echo x >&9; echo x >> heartbeat; sleep 0.02; done) >/dev/null 2>&1 &' & while [ ! -s heartbeat ]; do sleep 0.01; done; `
 
-// still tells that a file does not grow any more.
-func still(t *testing.T, file string) {
-	t.Helper()
-	size := func() int64 {
-		info, err := os.Stat(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.Size()
+// pulse makes a FIFO in the workspace. It ends when no program holds it any more.
+func (b *box) pulse() *os.File {
+	b.t.Helper()
+	path := b.place.Workspace + "/pulse"
+	if err := syscall.Mkfifo(path, 0o666); err != nil {
+		b.t.Fatal(err)
 	}
-	before := size()
-	time.Sleep(300 * time.Millisecond) // fifteen beats
-	if after := size(); after != before {
-		t.Errorf("it beats on: %d, then %d", before, after)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// still tells that nothing beats any more.
+func still(t *testing.T, pulse *os.File) {
+	t.Helper()
+	pulse.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if n, err := io.Copy(io.Discard, pulse); err != nil || n == 0 {
+		t.Errorf("it beats on, or never has: %d bytes, %v", n, err)
 	}
 }
 
 func TestNothingOutlivesTheProgram(t *testing.T) {
 	eachEngine(t, func(b *box) {
+		pulse := b.pulse()
 		if _, exit := b.sh(b.t.Context(), heartbeat+"exit 3"); exit.Code != 3 {
 			b.t.Errorf("%+v", exit)
 		}
-		still(b.t, b.place.Workspace+"/heartbeat")
+		still(b.t, pulse)
 	})
 }
 
 func TestCancelKillsEverything(t *testing.T) {
 	eachEngine(t, func(b *box) {
 		ctx, cancel := context.WithCancelCause(b.t.Context())
+		pulse := b.pulse()
+		first, err := os.OpenFile(pulse.Name(), os.O_RDWR|syscall.O_NONBLOCK, 0) // it writes too, so it meets no end before the beginning
+		if err != nil {
+			b.t.Fatal(err)
+		}
 		go func() {
-			for {
-				if info, err := os.Stat(b.place.Workspace + "/heartbeat"); err == nil && info.Size() > 0 {
-					cancel(errors.New("emergency stop"))
-					return
-				}
-				time.Sleep(time.Millisecond)
-			}
+			first.Read(make([]byte, 1))
+			first.Close()
+			cancel(errors.New("emergency stop"))
 		}()
 		start := time.Now()
 		_, exit := b.sh(ctx, heartbeat+"trap '' TERM INT HUP; while :; do sleep 1; done")
 		if exit.Killed != "emergency stop" || time.Since(start) > 5*time.Second {
 			b.t.Errorf("%+v after %v", exit, time.Since(start))
 		}
-		still(b.t, b.place.Workspace+"/heartbeat")
+		still(b.t, pulse)
 	})
 }
 

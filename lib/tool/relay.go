@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sink is where all of a command's output goes. It is no file, so that no program gets the interpreter's own description of
+// sink is where all of a command's output goes. It is not a file, so that no program gets the interpreter's own description of
 // it, whose mode it could change, or which it could open again to read. Output that is not taken ends the command.
 type sink struct {
 	to   io.Writer

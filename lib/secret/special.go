@@ -133,7 +133,7 @@ func urlPassword(text []byte, _, at int, final bool) (int, int, bool) {
 	return from, to, false
 }
 
-// telegram finds the secret behind a bot's number.
+// telegram finds the secret that follows a number and a colon, as in Telegram's tokens.
 func telegram(text []byte, low, at int, final bool) (int, int, bool) {
 	n := 0
 	for at-n-1 >= low && n < 11 && text[at-n-1] >= '0' && text[at-n-1] <= '9' {

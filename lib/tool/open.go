@@ -110,7 +110,7 @@ func (w *workspace) openDir(ctx context.Context, rel string) (*os.File, error) {
 	return f, nil
 }
 
-// regular refuses what is no regular file, and says what it is.
+// regular refuses what is not a regular file, and says what it is.
 func regular(info fs.FileInfo) error {
 	what := ""
 	switch m := info.Mode(); {

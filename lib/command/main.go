@@ -65,7 +65,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	}
 	p := &program{App: a, alone: alone, stdin: stdin, stdout: stdout, stderr: stderr,
 		environ: environ, format: requestedFormat(args), secrets: secret.New(environ), args: args, caught: catch()}
-	res, err := p.execute(ctx, args)
+	res, err := p.guarded(ctx, args)
 	return p.finish(res, err)
 }
 

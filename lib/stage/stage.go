@@ -78,7 +78,14 @@ func (s Stage) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	r := &runner{Stage: s, out: NewWriter(out), active: make(chan struct{}, 1)}
 	done := make(chan error, 1)
-	go func() { done <- r.loop(ctx, in) }()
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				done <- envelope.Recovered(v)
+			}
+		}()
+		done <- r.loop(ctx, in)
+	}()
 	select {
 	case err := <-done:
 		return r.end(ctx, err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"clawsh/lib/envelope"
 	"clawsh/lib/record"
 )
 
@@ -180,5 +181,20 @@ func BenchmarkPassThrough(b *testing.B) {
 		if err := ping().Run(b.Context(), strings.NewReader(in), io.Discard); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A handler that panics ends the stage with an error, and not the process with a code that means something else. Of
+// the record nothing is written.
+func TestPanicIsAnError(t *testing.T) {
+	s := Stage{Name: "ping", Handlers: map[record.Kind]Handler{"ping": func(context.Context, record.Line,
+		*Writer) error {
+		panic("lost the thread")
+	}}}
+	out, err := run(t, s, `{"kind":"x"}`+"\n"+`{"kind":"ping","id":"1"}`+"\n"+`{"kind":"y"}`+"\n")
+	var bug *envelope.Panic
+	if !errors.As(err, &bug) || bug.Value != "lost the thread" || !bytes.Contains(bug.Stack,
+		[]byte("stage_test.go")) || strings.Contains(out, "ping") || strings.Contains(out, "y") {
+		t.Errorf("got %q, %v", out, err)
 	}
 }

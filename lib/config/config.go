@@ -1,8 +1,9 @@
-// Package config is clawsh's configuration: one strict TOML file whose every error is reported with line and column.
+// Package config is clawsh's configuration: one strict TOML file. Every error in it is reported with line and column.
 //
-// Load reads, checks and completes it; a missing key takes its default, an unknown one is an error with a suggestion. Paths
-// expand ~ and $VAR. Secrets never stand in the file: api_key_env names an environment variable, and no message or dump of
-// this package shows a value that could be one. The shape is documented by the template that `clawsh init` writes.
+// Load reads, checks and completes it; a missing key has its default, an unknown one is an error with a suggestion.
+// Paths expand ~ and $VAR. Secrets never stand in the file: api_key_env names an environment variable, and no message
+// or dump of this package shows a value that could be one. The shape is documented by the template that `clawsh init`
+// writes.
 package config
 
 import (
@@ -15,12 +16,12 @@ import (
 	"clawsh/lib/card"
 )
 
-// Config is the configuration in force. Paths are absolute.
+// Config is the current configuration. Paths are absolute.
 type Config struct {
 	// Home is clawsh's home directory, File the configuration file, whether or not it exists.
 	Home, File string
 
-	// WorkspaceDir is the directory in force, absolute; empty if Workspace.Err is set.
+	// WorkspaceDir is the workspace, absolute; empty if Workspace.Err is set.
 	WorkspaceDir    string
 	Workspace       Workspace
 	ReadRoots       []ReadRoot // of security.read_roots, with which of them are in force
@@ -45,7 +46,7 @@ type Config struct {
 	variables []string // that its paths name
 }
 
-// Security is what the gate decides by.
+// Security are the settings by which the gate decides.
 type Security struct {
 	Autonomy          string   `toml:"autonomy" want:"readonly|supervised|full"`
 	WorkspaceOnly     bool     `toml:"workspace_only"`
@@ -57,11 +58,11 @@ type Security struct {
 	AuditLog          bool     `toml:"audit_log" want:"true" why:"no call is allowed without an audit line"`
 	// Sandbox is auto, or an engine by its name, or off.
 	Sandbox string `toml:"sandbox" want:"auto|native|bubblewrap|landlock|container|seatbelt|off"`
-	// Harmless is ask, or low: commands that only read the workspace run unasked.
+	// Harmless is ask, or low: commands that only read the workspace run without a question.
 	Harmless string `toml:"harmless" want:"ask|low"`
-	// High is what high risk is at supervised.
+	// High is how high risk is decided at supervised.
 	High string `toml:"high" want:"deny|ask"`
-	// UnaskedURLBytes is what an http call may say to a server and be of low risk.
+	// UnaskedURLBytes is how much data the address of an http call may carry at low risk.
 	UnaskedURLBytes int    `toml:"unasked_url_bytes" want:"0..1000"`
 	Rules           []Rule `toml:"rules,omitempty"`
 }
@@ -79,8 +80,8 @@ type Provider struct {
 	MaxRetries      *int     `toml:"max_retries,omitempty" want:"0..20"`
 	Temperature     *float64 `toml:"temperature,omitempty" want:"0..2"`
 	MaxOutputTokens int      `toml:"max_output_tokens,omitempty" want:"0.."`
-	// Headers and Query are sent with each request, and so are the fields of Body. HeadersEnv names the variables that hold the
-	// values of headers that are secret.
+	// Headers and Query are sent with each request, and so are the fields of Body. HeadersEnv names the variables with
+	// the values of secret headers.
 	Headers    map[string]string `toml:"headers,omitempty"`
 	HeadersEnv map[string]string `toml:"headers_env,omitempty"`
 	Query      map[string]string `toml:"query,omitempty"`
@@ -108,7 +109,7 @@ type Memory struct {
 type Receipts struct {
 	Enabled bool   `toml:"enabled" want:"true" why:"every call leaves a receipt"`
 	Path    string `toml:"path"`
-	// RotateBytes is the size at which the log becomes a part of its own; 0 is never.
+	// RotateBytes is the size at which the log is split off as a part; 0 means never.
 	RotateBytes int64 `toml:"rotate_bytes" want:"0|65536..1099511627776"`
 }
 
@@ -119,7 +120,7 @@ type Agent struct {
 	Provider string `toml:"provider,omitempty"`
 }
 
-// Limits bound a turn and its tools.
+// Limits limit a turn and its tools.
 type Limits struct {
 	MaxToolRounds    int     `toml:"max_tool_rounds" want:"0..1000"`
 	MaxResponseBytes int     `toml:"max_response_bytes" want:"1024..6291456"`
@@ -136,7 +137,7 @@ type Limits struct {
 	ApprovalTimeoutS float64 `toml:"approval_timeout_s" want:"0.01..86400"`
 }
 
-// Seconds is the limit of a key that ends in _s; 0 if there is no such key.
+// Seconds returns the limit of a key that ends in _s; 0 if there is no such key.
 func (l Limits) Seconds(key string) float64 {
 	v := reflect.ValueOf(l)
 	for i := range v.NumField() {
@@ -181,7 +182,7 @@ func (c *Config) ToolsNotOffered() []string {
 	return slices.DeleteFunc(card.Names(), func(t string) bool { return slices.Contains(c.Channels.CLI.ToolsAllow, t) })
 }
 
-// OffersTool tells whether the model may use a tool that needs such a thing.
+// OffersTool reports whether the model may use a tool with such needs.
 func (c *Config) OffersTool(such func(card.Needs) bool) bool {
 	return slices.ContainsFunc(c.Channels.CLI.ToolsAllow, func(name string) bool {
 		t, ok := card.Find(name)
@@ -215,7 +216,7 @@ func defaults() file {
 	}
 }
 
-// Found tells whether a configuration file was read; if not, the defaults are in force.
+// Found reports whether a configuration file was read; if not, the defaults are in force.
 func (c *Config) Found() bool { return c.found }
 
 // SecretEnv returns the names of the environment variables that hold provider keys, sorted.
@@ -232,7 +233,7 @@ func (c *Config) SecretEnv() []string {
 	return names
 }
 
-// ReceiptsName is the receipt log in the home, where receipts.path is not changed.
+// ReceiptsName is the receipt log in the home, unless receipts.path is set.
 const ReceiptsName = "tool_receipts.log"
 
 // EstopPath is the file whose existence stops all tools.
@@ -241,10 +242,10 @@ func (c *Config) EstopPath() string { return filepath.Join(c.Home, "ESTOP") }
 // AuditPath is the log of the gate's decisions.
 func (c *Config) AuditPath() string { return filepath.Join(c.Home, "audit.jsonl") }
 
-// ResultsDir is the directory of long results, kept to be read on.
+// ResultsDir is the directory of kept long results.
 func (c *Config) ResultsDir() string { return filepath.Join(c.Home, "results") }
 
-// KeysDir is the directory of keys.
+// KeysDir is the key directory.
 func (c *Config) KeysDir() string { return filepath.Join(c.Home, "keys") }
 
 // PermitKeyPath is the private key by which the gate signs permits.
@@ -265,13 +266,14 @@ func (c *Config) GatesDir() string { return filepath.Join(c.KeysDir(), "gates") 
 // PermitsUsedPath is the register of used permits.
 func (c *Config) PermitsUsedPath() string { return filepath.Join(c.Home, "permits.used") }
 
-// ReceiptKeysDir is the directory of the keys that receipts are sealed with.
+// ReceiptKeysDir is the directory of the receipt keys.
 func (c *Config) ReceiptKeysDir() string { return filepath.Join(c.KeysDir(), "receipt") }
 
 // ReceiptsDir is the directory beside the receipts: their head, and older parts of them.
 func (c *Config) ReceiptsDir() string { return c.Receipts.Path + ".d" }
 
-// UnderWayPath is the file that every stage locks which runs calls or writes their receipts: nobody holds it, no call is under way.
+// UnderWayPath is the file locked by every stage that runs calls or writes their receipts: if nobody has the lock, no
+// call is running.
 func (c *Config) UnderWayPath() string { return filepath.Join(c.Home, "under-way.lock") }
 
 // ToolsPath is the list of tools that claw-loop keeps, so that it need not ask claw-exec at each start.

@@ -8,11 +8,11 @@ import (
 	"clawsh/lib/place"
 )
 
-// Context bounds what a model is sent of a conversation, in tokens as package conversation estimates them.
+// Context limits what a model is sent of a conversation, in tokens as estimated by package conversation.
 type Context struct {
 	MaxTokens       int `toml:"max_tokens" want:"0..100000000"`        // 0: no bound
 	CompactAtTokens int `toml:"compact_at_tokens" want:"0..100000000"` // 0: never
-	// ProjectFile is the name of a file in the workspace's root that is offered to the model as data; "" is none.
+	// ProjectFile is the name of a file in the workspace's root that the model gets as data; "" means none.
 	ProjectFile string `toml:"project_file"`
 }
 
@@ -22,7 +22,7 @@ func (v *validator) projectFile(name string) {
 	}
 }
 
-// Forbids tells whether a file of the workspace lies under a forbidden path.
+// Forbids reports whether a file of the workspace is below a forbidden path.
 func (c *Config) Forbids(name string) bool {
 	for _, f := range c.Security.ForbiddenPaths {
 		for _, dir := range []string{c.WorkspaceDir, c.Workspace.Real} {
@@ -42,8 +42,8 @@ func (c *Config) Model(agent, provider, model string) (string, string) {
 	return provider, cmp.Or(model, a.Model, c.Providers[provider].Model)
 }
 
-// CheckPrices refuses a provider and a model whose cost is not known: with a limit of cost, every provider that may answer needs
-// a price.
+// CheckPrices returns an error for a provider and a model whose cost is not known: with a cost limit, every provider
+// that may answer needs a price.
 func (c *Config) CheckPrices(provider, model string) error { return c.checkPrices(provider, model, 0) }
 
 func (c *Config) checkPrices(provider, model string, depth int) error {

@@ -25,8 +25,8 @@ func (s Setting) literal() string {
 	return strconv.Quote(s.Value)
 }
 
-// Edit changes or adds keys in a TOML text and leaves every other byte of it, comments included, as it is. The result is
-// still TOML, or the error says why not.
+// Edit changes or adds keys in a TOML text and leaves every other byte, comments included, unchanged. If the result
+// would not be TOML, the error says why.
 func Edit(src []byte, settings []Setting) ([]byte, error) {
 	for _, s := range settings {
 		src = editOne(src, s)

@@ -13,7 +13,7 @@ import (
 	"clawsh/lib/envelope"
 )
 
-// Fault is something in clawsh's home, or on the way to it, that others could have written or read.
+// Fault is something in clawsh's home, or above it, that others could have written or read.
 type Fault struct {
 	Path string
 	// What is wrong with it.
@@ -124,7 +124,8 @@ func Inspect(p Paths, c *Config) []Fault {
 	return g.faults
 }
 
-// CheckHome refuses a home that others could have changed: whoever can replace the policy is the policy.
+// CheckHome returns an error for a home that others could have changed: anyone who can replace the policy decides
+// everything.
 func CheckHome(p Paths, c *Config) error {
 	faults := Inspect(p, c)
 	if len(faults) == 0 {

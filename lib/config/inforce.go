@@ -18,7 +18,8 @@ func stamp(file, rules string) stamps {
 	return s
 }
 
-// Changed tells whether the configuration, and the rules that were written at the question, may have changed since they were read.
+// Changed reports whether the configuration, or the rules written at approval questions, may have changed since they
+// were read.
 func (c *Config) Changed() (file, rules bool) {
 	now := stamp(c.File, c.RulesPath())
 	return differs(c.stamps.file, now.file), differs(c.stamps.rules, now.rules)
@@ -70,8 +71,8 @@ func (c *Config) With(later *Config) *Config {
 	return &now
 }
 
-// MakeRules makes an empty file of rules, if there is none: a program that confines itself can then read what comes into it. That
-// it cannot be made is no error: then there are no rules.
+// MakeRules creates an empty rules file if there is none, so that a program that confines itself can read rules that
+// are added later. A failure is not an error: then there are no rules.
 func (c *Config) MakeRules() {
 	f, err := os.OpenFile(c.RulesPath(), os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {

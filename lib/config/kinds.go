@@ -21,7 +21,7 @@ var providerKinds = []providerKind{
 	{name: "reliable", own: asked, check: checkReliable},
 }
 
-// ProviderKinds are the kinds of providers there are.
+// ProviderKinds returns all kinds of providers.
 func ProviderKinds() (names []string) {
 	for _, k := range providerKinds {
 		names = append(names, k.name)
@@ -29,10 +29,10 @@ func ProviderKinds() (names []string) {
 	return names
 }
 
-// IsServer tells whether providers of a kind are servers.
+// IsServer reports whether providers of a kind are servers.
 func IsServer(kind string) bool { return kindOf(kind).server }
 
-// Offered are the kinds that onboard offers, servers first, and what it calls each.
+// Offered returns the kinds that onboard offers, servers first, with their names there.
 func Offered() (names, texts []string) {
 	for _, servers := range []bool{true, false} {
 		for _, k := range providerKinds {

@@ -55,13 +55,13 @@ func (c *Config) elsewhere() bool {
 	return c.Memory.Path != filepath.Join(c.Home, "memory.sqlite") || c.Receipts.Path != filepath.Join(c.Home, ReceiptsName)
 }
 
-// Check is Load for a text that is about to be written to p.File.
+// Check is like Load, for a text that is about to be written to p.File.
 func Check(data []byte, p Paths) error {
 	_, err := load(data, true, p)
 	return err
 }
 
-// Default is the configuration that is in force without a file.
+// Default returns the configuration that is used without a file.
 func Default(home string) *Config {
 	getenv := func(name string) string {
 		if name == "HOME" {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Missing is a directory that is missing, and what was there of the way to it when somebody looked.
+// Missing is a missing directory, and how much of the path to it existed when it was examined.
 type Missing struct {
 	path  string
 	base  string // the part that was there, without links
@@ -18,7 +18,7 @@ type Missing struct {
 	names []string // what was missing below it
 }
 
-// LookMissing looks how much of the way to a directory there is.
+// LookMissing examines how much of the path to a directory exists.
 func LookMissing(path string) (m Missing, err error) {
 	m.path, m.base = path, filepath.Clean(path)
 	for {

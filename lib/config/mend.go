@@ -44,7 +44,7 @@ func (f Fault) Mend() error {
 	return file.Chmod(info.Mode() &^ f.target.forbidden)
 }
 
-// Mendable tells whether Mend can do something about the fault: what lies above the home, or elsewhere, is only told.
+// Mendable reports whether Mend can repair the fault: what is above the home, or elsewhere, is only reported.
 func (f Fault) Mendable() bool { return f.target != nil }
 
 // newTarget returns nil if a path is not in the home or not the caller's.

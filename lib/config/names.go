@@ -10,7 +10,8 @@ const (
 	digits = "0123456789"
 )
 
-// made tells whether a name of at most that length begins with one of the first bytes and goes on with one of the others.
+// made reports whether a name of at most that length begins with one of the first bytes and continues with the
+// others.
 func made(name string, most int, first, others string) bool {
 	if name == "" || len(name) > most || strings.IndexByte(first, name[0]) < 0 {
 		return false

@@ -161,7 +161,8 @@ func (p Paths) expand(path string) (string, error) {
 	return filepath.Clean(out), nil
 }
 
-// Estop tells whether the emergency stop is pulled, and why: the file ESTOP exists in the home, or it cannot be examined.
+// Estop reports whether the emergency stop is on, and why: the file ESTOP exists in the home, or the home cannot be
+// examined.
 func Estop(home string) (engaged bool, why string) {
 	path := filepath.Join(home, "ESTOP")
 	_, err := os.Lstat(path)
@@ -174,10 +175,10 @@ func Estop(home string) (engaged bool, why string) {
 	return true, fmt.Sprintf("%s cannot be examined: %v", path, err)
 }
 
-// EstopLogPath is where it is noted when the emergency stop was pulled and ended.
+// EstopLogPath is the log of when the emergency stop was turned on and off.
 func EstopLogPath(home string) string { return filepath.Join(home, "estop.jsonl") }
 
-// TurnsDir is where the locks lie by which a conversation has one turn at a time.
+// TurnsDir is the directory of the locks that give a conversation one turn at a time.
 func (c *Config) TurnsDir() string { return filepath.Join(c.Home, "turns") }
 
 // AgentDir is the directory of an agent. An id is lower-case letters, digits, _ and -.

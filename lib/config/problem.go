@@ -18,7 +18,7 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// Problems are all errors of a file, in the order of their places. It is an error with exit code 78.
+// Problems are all errors of a file, in the order of their positions. It is an error with exit code 78.
 type Problems struct {
 	File string
 	List []Problem

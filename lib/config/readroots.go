@@ -11,19 +11,19 @@ import (
 	"clawsh/lib/place"
 )
 
-// ReadRoot is a directory of security.read_roots: tools may read what is below it and change nothing.
+// ReadRoot is a directory of security.read_roots: tools may read, but not change, what is below it.
 type ReadRoot struct {
 	Path string `json:"path"`
 	Why  string `json:"why,omitzero"` // it is not in force
 }
 
-// secretNames are what holds keys, passwords and browser profiles in a home directory: no directory that is shown shows them.
+// secretNames are names in a home directory with keys, passwords and browser data: no read root shows them.
 var secretNames = []string{".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pgpass", ".my.cnf", ".git-credentials", ".npmrc", ".pypirc",
 	".config/gcloud", ".config/gh", ".config/hub", ".config/op", ".config/rclone", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
 	".mozilla", ".password-store", ".local/share/keyrings", ".vault-token", ".terraform.d", ".cargo/credentials.toml", ".clawsh",
 	".bash_history", ".zsh_history", ".python_history", ".psql_history"}
 
-// SecretPaths are the places in a home directory that hold keys, passwords and browser profiles.
+// SecretPaths returns the places in a home directory with keys, passwords and browser data.
 func SecretPaths(home string) []string {
 	var out []string
 	for _, n := range secretNames {
@@ -106,7 +106,7 @@ func (p Paths) own(c *Config, info fs.FileInfo, dir string) bool {
 	return err == nil && os.SameFile(at, info)
 }
 
-// Readable are the read roots in force.
+// Readable returns the read roots in force.
 func (c *Config) Readable() []string {
 	var out []string
 	for _, r := range c.ReadRoots {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Rule is a rule of the user's own about tool calls: an expression, and what it decides where it holds.
+// Rule is a user's own rule about tool calls: an expression, and the decision when it is true.
 type Rule struct {
 	Name     string   `toml:"name" json:"name"`                              // the verdict's rule is rule.NAME
 	When     string   `toml:"when" json:"when"`                              // a jq expression over the call and what the built-in rules found

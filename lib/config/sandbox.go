@@ -10,8 +10,8 @@ import (
 	"clawsh/lib/place"
 )
 
-// Sandbox says what programs that tools start see and may take. A limit that is zero is refused: a program without it is
-// not started.
+// Sandbox says what the programs of tools see and may use. A limit of zero is rejected: no program starts without
+// limits.
 type Sandbox struct {
 	Layout          string   `toml:"layout" want:"open|staged"`                              // open, or staged: input/ read-only, data/ scratch, output/ for deliverables
 	Read            []string `toml:"read"`                                                   // what programs may read beside the system and the workspace

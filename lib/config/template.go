@@ -17,7 +17,7 @@ import (
 //go:embed template.txt
 var template string
 
-// Template is the configuration that init writes: the defaults, explained.
+// Template returns the configuration that init writes: the defaults, explained.
 func Template() []byte {
 	d := reflect.ValueOf(defaults())
 	var out []byte
@@ -45,7 +45,7 @@ type Key struct {
 // Table is the name of the table that the key is in, "" outside of tables.
 func (k Key) Table() string { return above(k.Name) }
 
-// Keys returns every key that there is, each table before what it holds.
+// Keys returns every key, each table before its keys.
 func Keys() []Key {
 	told, d := map[string]templateLine{}, reflect.ValueOf(defaults())
 	for l := range templateLines() {
@@ -165,7 +165,8 @@ func list(items []string) string {
 	return "[\n  " + strings.Join(out, "\n  ") + ",\n]"
 }
 
-// DisplayTOML is the configuration in force as TOML that can be loaded again. It holds no secret: only names of variables.
+// DisplayTOML returns the current configuration as TOML that can be loaded again. It contains no secrets, only names
+// of variables.
 func (c *Config) DisplayTOML() string {
 	b, err := toml.Marshal(file{Workspace: c.Workspace.Mode, WorkspaceDir: c.Workspace.Fixed, DefaultProvider: c.DefaultProvider, DefaultModel: c.DefaultModel,
 		DefaultAgent: c.DefaultAgent, Security: c.Security, Sandbox: c.Sandbox, Limits: c.Limits, Usage: c.Usage, Context: c.Context, Channels: c.Channels, Memory: c.Memory, Receipts: c.Receipts,

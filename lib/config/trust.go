@@ -17,7 +17,7 @@ import (
 	"clawsh/lib/place"
 )
 
-// Trust are the directories in which a person has said that the agent may work.
+// Trust lists the directories in which a person has said that the agent may work.
 type Trust struct {
 	Workspaces []Trusted `toml:"workspaces" json:"workspaces"`
 }
@@ -107,7 +107,7 @@ func (t Trust) of(path, id string) (since string, replaced bool) {
 	return "", replaced
 }
 
-// State says what is there now: ok, replaced, or missing.
+// State says what is at the path now: ok, replaced, or missing.
 func (w Trusted) State() string {
 	info, err := os.Lstat(w.Path)
 	switch {
@@ -119,14 +119,14 @@ func (w Trusted) State() string {
 	return "ok"
 }
 
-// With is the list with a directory in it, in the place of what was under its name.
+// With returns the list with a directory added, replacing an entry of the same name.
 func (t Trust) With(w Trusted) Trust {
 	t, _ = t.Without(w.Path)
 	t.Workspaces = append(t.Workspaces, w)
 	return t
 }
 
-// Without is the list without a directory, and whether it was there.
+// Without returns the list without a directory, and whether it was there.
 func (t Trust) Without(path string) (Trust, bool) {
 	rest := slices.DeleteFunc(slices.Clone(t.Workspaces), func(w Trusted) bool { return w.Path == path })
 	return Trust{rest}, len(rest) < len(t.Workspaces)

@@ -14,7 +14,7 @@ type Stranger struct {
 	Link string // where it leads, if it is a link
 }
 
-// Strangers are what lies in the home and is not a part of it.
+// Strangers returns the entries of the home that clawsh did not create.
 func Strangers(home string) []Stranger {
 	names, err := os.ReadDir(home)
 	if err != nil {

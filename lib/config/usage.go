@@ -21,7 +21,8 @@ type Price struct {
 	OutputPerMillion float64 `toml:"output_per_million" want:"0..2147483647"`
 }
 
-// Cost is what so many tokens of a model cost, in Usage.Currency; known is false if the configuration has no price for it.
+// Cost returns what the tokens of a model cost, in Usage.Currency; known is false if the configuration has no price
+// for it.
 func (c *Config) Cost(provider, model string, inputTokens, outputTokens int64) (cost float64, known bool) {
 	for _, p := range c.Usage.Prices {
 		if p.fits(provider, model) {

@@ -45,7 +45,7 @@ func above(key string) string {
 	return table
 }
 
-// spelt is a key as people write it.
+// spelt returns a key as people write it.
 func spelt(key string) string {
 	var names []string
 	for part := range parts(key) {

@@ -45,11 +45,11 @@ type Workspace struct {
 	Mode    string // the key workspace
 	Fixed   string // the key workspace_dir
 	Trusted string // of FromHere: since when
-	// Err says why there is no workspace: nothing that needs one may run.
+	// Err says why there is no workspace; then nothing that needs one may run.
 	Err error
 }
 
-// ErrUntrusted is in the chain of a Workspace.Err that a person can mend by trusting the directory.
+// ErrUntrusted is in the chain of a Workspace.Err that a person can fix by trusting the directory.
 var ErrUntrusted = errors.New("the directory is not trusted yet")
 
 // errNoWorkspace is the Err of programs that have said that they need no workspace.
@@ -292,7 +292,7 @@ func shellQuote(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// Admit puts a workspace in force that a person has just trusted, if it is still the same directory.
+// Admit switches to a workspace that a person has just trusted, if it is still the same directory.
 func (c *Config) Admit() error {
 	info, err := os.Stat(c.Workspace.Real)
 	if err != nil || place.Identity(info) != c.Workspace.ID || c.Workspace.ID == "" || !errors.Is(c.Workspace.Err, ErrUntrusted) {
@@ -318,8 +318,8 @@ func (c *Config) WorkspaceEnv() []string {
 	return nil
 }
 
-// SameWorkspace tells whether an opened directory is the workspace in force. One that did not exist when the configuration was
-// read is taken as it is.
+// SameWorkspace reports whether an opened directory is the current workspace. If the workspace did not exist when the
+// configuration was read, any directory passes.
 func (c *Config) SameWorkspace(info fs.FileInfo) bool {
 	return c.Workspace.ID == "" || place.Identity(info) == c.Workspace.ID
 }

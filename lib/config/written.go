@@ -31,12 +31,12 @@ func AlwaysName(when string) string {
 	return alwaysPrefix + fmt.Sprintf("%x", sha256.Sum256([]byte(when)))[:12]
 }
 
-// RulesPath is the file of the rules that are written at the question (a).
+// RulesPath is the file of the rules written at approval questions (a).
 func (c *Config) RulesPath() string { return rulesPath(c.Home) }
 
 func rulesPath(home string) string { return filepath.Join(home, "rules.toml") }
 
-// OwnRules are the user's rules: those of the configuration, then those that were written at the question.
+// OwnRules returns the user's rules: those of the configuration, then those written at approval questions.
 func (c *Config) OwnRules() []Rule {
 	out := make([]Rule, 0, len(c.Security.Rules)+len(c.Written))
 	for _, r := range c.Security.Rules {

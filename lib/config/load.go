@@ -201,7 +201,7 @@ type keeper struct {
 
 func (k *keeper) keep(key string, pos position) {
 	if _, seen := k.at[key]; seen || k.dotted[key] {
-		k.problems.List = append(k.problems.List, Problem{Line: pos.line, Column: pos.column, Key: spelt(key), Message: "is defined twice"})
+		k.problems.List = append(k.problems.List, Problem{Line: pos.line, Column: pos.column, Key: asWritten(key), Message: "is defined twice"})
 		return
 	}
 	k.at[key] = pos

@@ -27,7 +27,7 @@ func (v *validator) problem(key, format string, args ...any) {
 	if !ok {
 		pos = position{1, 1}
 	}
-	problem := Problem{Line: pos.line, Column: pos.column, Key: spelt(key), Message: fmt.Sprintf(format, args...)}
+	problem := Problem{Line: pos.line, Column: pos.column, Key: asWritten(key), Message: fmt.Sprintf(format, args...)}
 	v.problems.List = append(v.problems.List, problem)
 }
 
@@ -45,8 +45,8 @@ func above(key string) string {
 	return table
 }
 
-// spelt returns a key as people write it.
-func spelt(key string) string {
+// asWritten returns a key as people write it.
+func asWritten(key string) string {
 	var names []string
 	for part := range parts(key) {
 		name, _, _ := strings.Cut(part, "[")

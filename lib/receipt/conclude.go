@@ -39,8 +39,8 @@ func (v *verifier) conclude(chainErr error) {
 	}
 }
 
-// problem is why a level is not reached. One that is for want of evidence, and not against it, does not stand in the way of a
-// stronger level for somebody who has no key of macs.
+// problem says why a level is not reached. Missing evidence, as opposed to contrary evidence, does not prevent a
+// stronger level for somebody without the MAC key.
 type problem struct {
 	number int // of the first receipt that it is about; 0: of none
 	reason string
@@ -139,7 +139,8 @@ func (v *verifier) concludeCheckpoint() {
 	v.problems[rank(LevelCheckpoint)] = problem{number: number, reason: reason}
 }
 
-// older says how many receipts bear no mac, and are as they were when the key was made: what was done before that, no mac shows.
+// older says how many receipts have no MAC because they are older than the key: no MAC shows what was done to them
+// before.
 func (v *verifier) older() string {
 	if n := v.trust.Keys.Adopted; n > 0 {
 		return fmt.Sprintf(" from receipt %d on; earlier receipts are older than the key", n+1)

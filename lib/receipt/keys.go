@@ -52,24 +52,25 @@ type Keys struct {
 	macs   []macKey // the oldest first
 }
 
-// macKey is a key of macs, and the number of the first receipt that is sealed by it.
+// macKey is a MAC key, and the number of the first receipt with its MAC.
 type macKey struct {
 	key  []byte
 	from int
 }
 
-// keyFiles are the names of the two files in the directory of keys.
+// keyFiles returns the names of the two files in the key directory.
 func keyFiles(dir string) (secret, public string) {
 	return filepath.Join(dir, "receipt.key"), filepath.Join(dir, "receipt.pub")
 }
 
-// CreateKeys makes receipt.key (0600) and receipt.pub (0644) in the directory (0700) for the log, if they are missing; made tells
-// whether it did. Receipts that the log holds already are verified and adopted: they have no mac, all later ones must. A log that
-// bears macs, or has a head, lost its key: that is an error.
+// CreateKeys makes receipt.key (0600) and receipt.pub (0644) in the directory (0700) for the log, if they are
+// missing; made tells whether it did. Receipts already in the log are verified and adopted: they have no MAC, all
+// later ones must have one. A log with MACs or a head has lost its key: that is an error.
 func CreateKeys(dir, log string) (made bool, err error) { return CreateKeysAfter(dir, log, Past{}) }
 
-// Past is what the gate has done before there are keys: Audit is its log. If it has released calls, there were receipts, and keys: without
-// either that is ErrLost, unless the operator says that they are Lost for good. Then none of these calls is taken for interrupted.
+// Past is what the gate did before there were keys; Audit is its log. If the gate has released calls, there were
+// receipts and keys: if both are missing, that is ErrLost, unless the operator says that they are Lost. Then none of
+// these calls is reported as interrupted.
 type Past struct {
 	Audit string
 	Lost  bool
@@ -345,7 +346,7 @@ func verifiers(keys []PublicKey) (note.Verifiers, error) {
 	return note.VerifierList(list...), nil
 }
 
-// keyOf is which key of macs seals the receipt of a number; -1 if it is older than all.
+// keyOf returns the index of the MAC key for a receipt's number; -1 if the receipt is older than all keys.
 func (k *Keys) keyOf(number int) int {
 	i := len(k.macs) - 1
 	for i >= 0 && k.macs[i].from > number {

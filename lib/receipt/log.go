@@ -103,7 +103,8 @@ func (l *Log) AppendSealed(res record.ToolResult, a Attestation) (Receipt, error
 	return r, l.finish(err)
 }
 
-// name gives a receipt the first of the ids that no other has. refused tells that the call did not run for want of a permit.
+// name gives a receipt the first of the ids that no other has. refused means that the call did not run because it had
+// no good permit.
 func (l *Log) name(e *durable.End, r *Receipt, ids []string, late, refused bool) error {
 	for i, id := range ids {
 		there, err := l.find(e, id, late)
@@ -235,8 +236,8 @@ func (l *Log) unverified(raw []byte) (head, bool) {
 	return h, err == nil
 }
 
-// Loss is what an operator knows to be lost for good, when a log is accepted: how many receipts are missing at its end by its
-// head, and the gate's log, of whose calls none is taken for interrupted for want of them.
+// Loss is what an operator who accepts a log knows to be lost: how many receipts are missing at its end according to
+// its head, and the gate's log, none of whose calls is then reported as interrupted.
 type Loss struct {
 	Receipts int
 	Audit    string

@@ -17,7 +17,7 @@ const (
 	Broken     = "broken"      // chain, macs
 	Valid      = "valid"       // macs: all that there must be
 	None       = "none"        // macs, head, checkpoint: there is none
-	NotChecked = "not_checked" // macs, head: for want of a key
+	NotChecked = "not_checked" // macs, head: there is no key
 	Agrees     = "agrees"      // head
 	Behind     = "behind"      // head: the last receipts came after it, as a crash leaves it
 	Disagrees  = "disagrees"   // head, checkpoint
@@ -40,7 +40,7 @@ var Levels = []string{LevelChain, LevelMac, LevelHead, LevelCheckpoint}
 type Trust struct {
 	Keys    *Keys       // to check macs with
 	Public  []PublicKey // to check signatures with
-	Against []byte      // a checkpoint, or several one behind the other; nil: none. An empty one is one that is wrong
+	Against []byte      // one or more concatenated checkpoints; nil: none. An empty text is an error
 	// Attested refuses a log with results that nobody vouches for, from the first on that was written since results are sealed.
 	Attested bool
 	// Require is the level that the log must reach to be valid; empty is what the rest of Trust can establish.
@@ -60,10 +60,10 @@ func (t Trust) require() string {
 	return LevelChain
 }
 
-// Report is what Verify found. Count is the number of receipts read, a bad one included; FirstBad is the number of the
-// first receipt that is not as required, counted from 1, and 0 if there is none; LastHash is the receipt_hash of the last good
-// one. TornTail tells that the log ends in the middle of a line, which is no receipt. Level is the strongest level that the
-// log reaches, and Valid tells whether that is enough.
+// Report is what Verify found. Count is the number of receipts read, a bad one included; FirstBad is the number of
+// the first receipt that is not as required, counted from 1, and 0 if there is none; LastHash is the receipt_hash of
+// the last good one. TornTail means that the log ends with an incomplete line, which is not a receipt. Level is the
+// strongest level that the log reaches, and Valid reports whether that is enough.
 type Report struct {
 	Valid      bool   `json:"valid"`
 	Require    string `json:"require"`
@@ -92,9 +92,10 @@ type Report struct {
 	bytes int64 // that the good receipts take with their newlines
 }
 
-// Verify replays a log in constant memory and holds it against what is trusted. If r is a Source, its head is among that. A line
-// at the end that a dying process left unfinished is not a receipt; anywhere else it breaks the chain. An error means that the
-// log could not be read, or that the checkpoint or a key makes no sense, not that the log is bad.
+// Verify replays a log in constant memory and checks it against what is trusted, including the head of r if r is a
+// Source. An unfinished line at the end, left by a dying process, is not a receipt; anywhere else it breaks the
+// chain. An error means that the log could not be read, or that the checkpoint or a key is malformed, not that the
+// log is bad.
 func Verify(r io.Reader, t Trust) (Report, error) {
 	v := &verifier{trust: t}
 	if err := v.run(r); err != nil {

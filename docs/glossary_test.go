@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWordsThatAreNotUsed: no page uses a word that the glossary rejects, and each word is defined once. For the texts of the programs, see
-// TestPlainEnglish.
+// TestWordsThatAreNotUsed: no page uses a word that the glossary rejects, and each word is defined once. For the texts
+// of the programs, see TestPlainEnglish.
 func TestWordsThatAreNotUsed(t *testing.T) {
 	glossary, err := os.ReadFile("GLOSSARY.md")
 	if err != nil {
@@ -44,7 +44,8 @@ func TestWordsThatAreNotUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, w := range banned {
-			if at := regexp.MustCompile(`\b[` + w[:1] + strings.ToUpper(w[:1]) + `]` + regexp.QuoteMeta(w[1:]) + `s?\b`).FindIndex(text); at != nil {
+			if at := regexp.MustCompile(`\b[` + w[:1] + strings.ToUpper(w[:1]) + `]` + regexp.QuoteMeta(w[1:]) +
+				`s?\b`).FindIndex(text); at != nil {
 				t.Errorf("%s says %q: …%s…", page, w, text[max(0, at[0]-40):min(len(text), at[1]+40)])
 			}
 		}

@@ -1,5 +1,5 @@
-// Package docs holds the JSON Schemas of everything that clawsh writes: records, receipts and envelopes. SCHEMAS.md beside
-// them says in words what they say in JSON.
+// Package docs holds the JSON Schemas of everything that clawsh writes: records, receipts and envelopes. SCHEMAS.md
+// beside them says in words what they say in JSON.
 package docs
 
 import "embed"

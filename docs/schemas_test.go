@@ -77,12 +77,18 @@ func compile(t *testing.T, name string) *jsonschema.Schema {
 // TestSchemasRefuse checks that the schemas are strict where it matters.
 func TestSchemasRefuse(t *testing.T) {
 	for _, c := range [][2]string{
-		{"tool_call", `{"v":1,"kind":"tool_call","id":"x","tool":"t","args":{},"verdict":{"decision":"deny","risk":"low","reason":"","rule":"a.b","approval":"granted","policy_hash":"0","decided_at":"x"}}`},
-		{"tool_result", `{"v":1,"kind":"tool_result","id":"x","tool":"t","args":{},"status":"allowed","success":false,"output":"","metadata":{"duration_ms":1,"truncated":false}}`},
-		{"fixture_step", `{"final_text":"a","final_text_jq":"b"}`}, {"fixture_step", `{"tool_calls":[]}`}, {"fixture_step", `{"final_text":"a","error":"auth"}`},
-		{"receipt", `{"id":"receipt-1"}`}, {"user", `{"v":2,"kind":"user","id":"x","content":"y"}`}, {"final", `{"v":1,"kind":"final"}`},
-		{"envelope", `{"schema_version":"2.0","timestamp":"2026-05-12T14:00:00Z","command":"x","exit_code":1,"output_format":"json","data":{}}`},
-		{"doctor", `{"findings":[],"wrong":0,"mended":0}`}, {"doctor", `{"findings":[{"check":"moon","state":"ok","message":"x"}],"wrong":0,"mended":0}`},
+		{"tool_call",
+			`{"v":1,"kind":"tool_call","id":"x","tool":"t","args":{},"verdict":{"decision":"deny","risk":"low","reason":"","rule":"a.b","approval":"granted","policy_hash":"0","decided_at":"x"}}`},
+		{"tool_result",
+			`{"v":1,"kind":"tool_result","id":"x","tool":"t","args":{},"status":"allowed","success":false,"output":"","metadata":{"duration_ms":1,"truncated":false}}`},
+		{"fixture_step", `{"final_text":"a","final_text_jq":"b"}`}, {"fixture_step", `{"tool_calls":[]}`},
+		{"fixture_step", `{"final_text":"a","error":"auth"}`},
+		{"receipt", `{"id":"receipt-1"}`}, {"user", `{"v":2,"kind":"user","id":"x","content":"y"}`},
+		{"final", `{"v":1,"kind":"final"}`},
+		{"envelope",
+			`{"schema_version":"2.0","timestamp":"2026-05-12T14:00:00Z","command":"x","exit_code":1,"output_format":"json","data":{}}`},
+		{"doctor", `{"findings":[],"wrong":0,"mended":0}`},
+		{"doctor", `{"findings":[{"check":"moon","state":"ok","message":"x"}],"wrong":0,"mended":0}`},
 		{"doctor", `{"findings":[{"check":"disk","state":"ok","message":"x","mend":"y"}],"wrong":0,"mended":0}`},
 		{"doctor", `{"findings":[{"check":"disk","state":"wrong","message":"x","mended":true}],"wrong":0,"mended":1}`},
 	} {
@@ -134,8 +140,10 @@ func names(typ reflect.Type) (out []string) {
 func TestEveryFieldIsDocumented(t *testing.T) {
 	common := section(t, "## Records")
 	common, _, _ = strings.Cut(common, "\n### ")
-	for kind, v := range map[string]any{"user": record.User{}, "conversation": record.Conversation{}, "request": record.Request{}, "delta": record.Delta{}, "response": record.Response{},
-		"tool_call": record.ToolCall{}, "tool_result": record.ToolResult{}, "final": record.Final{}, "error": record.Error{}, "summary": record.Summary{},
+	for kind, v := range map[string]any{"user": record.User{}, "conversation": record.Conversation{},
+		"request": record.Request{}, "delta": record.Delta{}, "response": record.Response{},
+		"tool_call": record.ToolCall{}, "tool_result": record.ToolResult{}, "final": record.Final{},
+		"error": record.Error{}, "summary": record.Summary{},
 		"reserve": record.Reserve{}} {
 		words := section(t, "### "+kind) + common
 		if kind == "tool_result" {

@@ -23,12 +23,13 @@ import (
 var gaps = map[string][]string{
 	// Devices that everybody may write to have times that everybody may set; bwrap cannot mount them read-only.
 	"bubblewrap": {"files: times of /dev/"},
-	"landlock": {"files: .git/config", "files: .git/hooks", "files: move .git", "files: nested .git", "secrets: see", "temporary:", "processes: see outside",
+	"landlock": {"files: .git/config", "files: .git/hooks", "files: move .git", "files: nested .git", "secrets: see",
+		"temporary:", "processes: see outside",
 		"files: .git by exchange", "files: .git chmod", "files: .git times"},
 }
 
-// The attack program finds nothing that it can do inside an engine but what that engine does not promise, as the user who runs
-// the tests and, if that is root, as another one too.
+// The attack program finds nothing that it can do inside an engine but what that engine does not promise, as the user
+// who runs the tests and, if that is root, as another one too.
 func TestAttack(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{"native", "bubblewrap", "landlock"} {
@@ -89,7 +90,8 @@ func attack(t *testing.T, engine string, uid int) {
 	defer abstract.Close()
 	arrived := mailboxes(t, dir+"/dgram", "@"+filepath.Base(dir)+"-dgram", w+"/dgram")
 	sentinel := bystander(t, uid)
-	env := []string{"CLAWSH_ATTACK=1", "ATTACK_TCP=" + tcp.Addr().String(), "ATTACK_UNIX=" + w + "/socket", "ATTACK_ABSTRACT=" + filepath.Base(dir),
+	env := []string{"CLAWSH_ATTACK=1", "ATTACK_TCP=" + tcp.Addr().String(), "ATTACK_UNIX=" + w + "/socket",
+		"ATTACK_ABSTRACT=" + filepath.Base(dir),
 		"ATTACK_HIDDEN=" + strings.Join(secrets, ":"), "ATTACK_TMP=" + dir + "/tmpfile", "ATTACK_READABLE=" + readable,
 		"ATTACK_DGRAM=" + dir + "/dgram", "ATTACK_PID=" + strconv.Itoa(sentinel.Process.Pid), "PATH=/usr/bin:/bin"}
 	before := around(t, dir)
@@ -107,7 +109,8 @@ func attack(t *testing.T, engine string, uid int) {
 	}
 }
 
-// bystander is a process of the user outside. Its number is one that no process of the sandbox has: there, they begin with 1 again.
+// bystander is a process of the user outside. Its number is one that no process of the sandbox has: there, they begin
+// with 1 again.
 func bystander(t *testing.T, uid int) *exec.Cmd {
 	t.Helper()
 	for {
@@ -130,7 +133,8 @@ func plantAttack(t *testing.T, uid int) (dir string, secrets []string) {
 	t.Helper()
 	dir = sharedDir(t, uid)
 	w := dir + "/w"
-	for _, d := range []string{w, w + "/.git", w + "/.git/hooks", w + "/sub", w + "/sub/.git", dir + "/home", dir + "/home/.ssh",
+	for _, d := range []string{w, w + "/.git", w + "/.git/hooks", w + "/sub", w + "/sub/.git", dir + "/home",
+		dir + "/home/.ssh",
 		dir + "/home/.clawsh", dir + "/home/.clawsh/keys", dir + "/home/.clawsh/keys/exec", dir + "/bin"} {
 		os.Mkdir(d, 0o755)
 		os.Chown(d, uid, uid)
@@ -168,7 +172,8 @@ func judgeAttempts(t *testing.T, engine string, uid int, out string) {
 		if !ok {
 			continue
 		}
-		if engine != "landlock" && (strings.HasSuffix(name, " directory, temporary") || strings.HasSuffix(name, " beside, temporary")) {
+		if engine != "landlock" && (strings.HasSuffix(name, " directory, temporary") ||
+			strings.HasSuffix(name, " beside, temporary")) {
 			continue // in a /tmp of its own: what lies around the workspace is looked at
 		}
 		if i := slices.IndexFunc(gaps[engine], func(g string) bool { return strings.HasPrefix(name, g) }); i >= 0 {
@@ -183,7 +188,8 @@ func judgeAttempts(t *testing.T, engine string, uid int, out string) {
 		}
 	}
 	tried := 0
-	if _, n, ok := strings.Cut(out, "tried "); !ok || func() error { _, err := fmt.Sscan(n, &tried); return err }() != nil || tried < leastAttempts {
+	if _, n, ok := strings.Cut(out, "tried "); !ok ||
+		func() error { _, err := fmt.Sscan(n, &tried); return err }() != nil || tried < leastAttempts {
 		t.Errorf("%s: %d attempts, want %d", engine, tried, leastAttempts)
 	}
 }
@@ -276,7 +282,8 @@ func credential(uid int) *syscall.SysProcAttr {
 // confined runs a program by claw-exec confine, with a secret in the environment of that one and a file open.
 func confined(t *testing.T, launcher, engine, workspace string, env []string, uid int, argv ...string) (string, int) {
 	t.Helper()
-	spec := `{"engine":"` + engine + `","workspace":"` + workspace + `","timeout_s":120,"read":["` + filepath.Dir(argv[0]) + `"],"env":["` + strings.Join(env, `","`) + `"],` +
+	spec := `{"engine":"` + engine + `","workspace":"` + workspace + `","timeout_s":120,"read":["` +
+		filepath.Dir(argv[0]) + `"],"env":["` + strings.Join(env, `","`) + `"],` +
 		`"limits":{"memory_bytes":268435456,"processes":64,"open_files":256,"cpus":1,"cpu_s":20,"file_bytes":67108864,"tmp_bytes":16777216}}`
 	cmd := exec.Command(launcher, append([]string{"confine", spec, "--"}, argv...)...)
 	cmd.Env = []string{"PLANTED=planted-" + "value", "HOME=" + filepath.Dir(workspace) + "/home", "PATH=/usr/bin:/bin"}
@@ -316,7 +323,8 @@ func TestHogs(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	launcher := filepath.Join(bin, "claw-exec")
-	out, code := confined(t, launcher, "auto", dir+"/w", []string{"CLAWSH_ATTACK=1"}, os.Getuid(), dir+"/bin/attack", "memory-shared")
+	out, code := confined(t, launcher, "auto", dir+"/w", []string{"CLAWSH_ATTACK=1"}, os.Getuid(), dir+"/bin/attack",
+		"memory-shared")
 	if code == 71 {
 		need.Skip(t, need.Sandbox, "no sandbox can be set up here: %s", out)
 	}
@@ -324,21 +332,24 @@ func TestHogs(t *testing.T) {
 		t.Errorf("shared memory: exit code %d: %s", code, out)
 	}
 	cmd := exec.Command("sh", "-c", `"$0" confine "$1" -- "$2" output | head -c 300000000 | wc -c`, launcher,
-		`{"engine":"auto","workspace":"`+dir+`/w","timeout_s":1,"read":["`+dir+`/bin"],"env":["CLAWSH_ATTACK=1"],"limits":{"memory_bytes":268435456,"processes":64,"open_files":256,"cpus":1,"cpu_s":20,"file_bytes":67108864,"tmp_bytes":16777216}}`, dir+"/bin/attack")
+		`{"engine":"auto","workspace":"`+dir+`/w","timeout_s":1,"read":["`+dir+
+			`/bin"],"env":["CLAWSH_ATTACK=1"],"limits":{"memory_bytes":268435456,"processes":64,"open_files":256,"cpus":1,"cpu_s":20,"file_bytes":67108864,"tmp_bytes":16777216}}`, dir+"/bin/attack")
 	cmd.Env = []string{"HOME=" + dir + "/home", "PATH=/usr/bin:/bin"}
 	if b, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("output: %v: %s", err, b)
 	}
 }
 
-// In a container whose /proc is masked no engine with a view of its own can be set up: it refuses, says so, and runs nothing.
+// In a container whose /proc is masked no engine with a view of its own can be set up: it refuses, says so, and runs
+// nothing.
 func TestMaskedProcRefuses(t *testing.T) {
 	t.Parallel()
 	dir := sharedDir(t, os.Getuid())
 	os.Mkdir(dir+"/w", 0o755)
 	script := `mount -t tmpfs none /proc/irq || exit 99; exec "$0" confine "$1" -- /bin/touch "$2"`
 	cmd := exec.Command("unshare", "-m", "sh", "-c", script, filepath.Join(bin, "claw-exec"),
-		`{"engine":"auto","workspace":"`+dir+`/w","timeout_s":10,"limits":{"memory_bytes":268435456,"processes":64,"open_files":256,"cpus":1,"cpu_s":20,"file_bytes":67108864,"tmp_bytes":16777216}}`, dir+"/w/canary")
+		`{"engine":"auto","workspace":"`+dir+
+			`/w","timeout_s":10,"limits":{"memory_bytes":268435456,"processes":64,"open_files":256,"cpus":1,"cpu_s":20,"file_bytes":67108864,"tmp_bytes":16777216}}`, dir+"/w/canary")
 	cmd.Env = []string{"HOME=" + dir + "/home", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestBrokerAfterItsFilter: after a short call the filter has ended, and removed the directory for homes, before the broker looks for
-// it. That is its end, and nothing to tell of; a filter that is there and has no directory is.
+// TestBrokerAfterItsFilter: after a short call the filter has ended, and removed the directory for homes, before the
+// broker looks for it. That is its end, and nothing to tell of; a filter that is there and has no directory is.
 func TestBrokerAfterItsFilter(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -30,7 +30,8 @@ func TestBrokerAfterItsFilter(t *testing.T) {
 		}
 		syscall.Close(ends[0])
 		broker := os.NewFile(uintptr(ends[1]), "broker")
-		cmd := exec.Command(filepath.Join(bin, "claw-exec"), "broker", filepath.Join(home, "clawsh-home-AAAAAAAAAAAAAAAAAAAAAAAAAA"))
+		cmd := exec.Command(filepath.Join(bin, "claw-exec"), "broker",
+			filepath.Join(home, "clawsh-home-AAAAAAAAAAAAAAAAAAAAAAAAAA"))
 		cmd.Dir, cmd.Env, cmd.ExtraFiles = home, env, []*os.File{broker}
 		out, err := cmd.CombinedOutput()
 		broker.Close()

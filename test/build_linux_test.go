@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestEveryBuildIsTheRightBuild: a build either gives static programs, those that all other tests run, or fails and says how to build.
+// TestEveryBuildIsTheRightBuild: a build either gives static programs, those that all other tests run, or fails and
+// says how to build.
 func TestEveryBuildIsTheRightBuild(t *testing.T) {
 	t.Parallel()
 	for _, name := range binaries(t) {
@@ -27,7 +28,8 @@ func TestEveryBuildIsTheRightBuild(t *testing.T) {
 		cmd := exec.Command("go", verb, "clawsh/lib/command")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOBIN="+t.TempDir())
 		out, err := cmd.CombinedOutput()
-		said := strings.Contains(string(out), "CGO_ENABLED=0 go install ./cmd/...") || strings.Contains(string(out), "C compiler")
+		said := strings.Contains(string(out), "CGO_ENABLED=0 go install ./cmd/...") ||
+			strings.Contains(string(out), "C compiler")
 		if err == nil || !said {
 			t.Errorf("go %s with cgo: %v\n%s", verb, err, out)
 		}

@@ -16,7 +16,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// split is a gate on one host and an executor on another, which accept each other's public keys, and a third host that is accepted nowhere.
+// split is a gate on one host and an executor on another, which accept each other's public keys, and a third host that
+// is accepted nowhere.
 type split struct {
 	near, far, third    *home
 	executor, nearsName string // of far's claw-exec, and of near's gate
@@ -37,7 +38,8 @@ func newSplit(t *testing.T) *split {
 // accept has far's claw-exec accept near's gate.
 func (s *split) accept(t *testing.T) {
 	t.Helper()
-	out, errs, code := s.far.fed(t, s.near.says(t, "claw-gate", "keys"), "claw-exec", "accept", "--output-format", "json", "--jq", `.data | .executor, .gate`)
+	out, errs, code := s.far.fed(t, s.near.says(t, "claw-gate", "keys"), "claw-exec", "accept", "--output-format",
+		"json", "--jq", `.data | .executor, .gate`)
 	names := strings.Fields(out)
 	if code != 0 || len(names) != 2 {
 		t.Fatalf("accept: %d, %q, %s", code, out, errs)
@@ -72,7 +74,8 @@ func (s *split) gated(t *testing.T, h *home, args ...string) []string {
 		args = []string{"--executor", s.executor}
 	}
 	return h.filter(t, strings.Join(append([]string{"claw-gate"}, args...), " "),
-		`{"v":1,"kind":"tool_call","id":"call-1","conversation_id":"conv-1","tool":"file_list","args":{"path":"."}}`+"\n"+
+		`{"v":1,"kind":"tool_call","id":"call-1","conversation_id":"conv-1","tool":"file_list","args":{"path":"."}}`+
+			"\n"+
 			`{"v":1,"kind":"tool_call","id":"call-2","conversation_id":"conv-2","tool":"file_read","args":{"path":"absent"}}`+"\n")
 }
 
@@ -85,9 +88,12 @@ func (s *split) clock(t *testing.T, wrong time.Duration, nonce string) string {
 	}
 	call := object(t, []byte(s.gated(t, s.near)[0]))
 	verdict := call["verdict"].(map[string]any)
-	text, err := signer.Sign(permit.Claims{CallID: "call-1", ConversationID: "conv-1", Tool: "file_list", ArgsSHA256: record.HashBytes([]byte(`{"path":"."}`)),
-		Risk: verdict["risk"].(string), Decision: record.Allow, PolicyHash: verdict["policy_hash"].(string), AuditID: verdict["audit_id"].(string),
-		Executor: s.executor, Nonce: nonce, ExpiresAt: time.Now().Add(wrong + permit.Lifetime).UTC().Format(record.TimeFormat)})
+	text, err := signer.Sign(permit.Claims{CallID: "call-1", ConversationID: "conv-1", Tool: "file_list",
+		ArgsSHA256: record.HashBytes([]byte(`{"path":"."}`)),
+		Risk:       verdict["risk"].(string), Decision: record.Allow, PolicyHash: verdict["policy_hash"].(string),
+		AuditID:  verdict["audit_id"].(string),
+		Executor: s.executor, Nonce: nonce, ExpiresAt: time.Now().Add(wrong + permit.Lifetime).UTC().
+				Format(record.TimeFormat)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +101,8 @@ func (s *split) clock(t *testing.T, wrong time.Duration, nonce string) string {
 	return encoded(t, call)
 }
 
-// TestSplitHomesBearProof is TestEveryLinkBearsItsProof for two hosts: nothing runs on the one by what is not as the gate of the other
-// signed it, and nothing is attested that is not as the claw-exec of the other sealed it.
+// TestSplitHomesBearProof is TestEveryLinkBearsItsProof for two hosts: nothing runs on the one by what is not as the
+// gate of the other signed it, and nothing is attested that is not as the claw-exec of the other sealed it.
 func TestSplitHomesBearProof(t *testing.T) {
 	t.Parallel()
 	s := newSplit(t)
@@ -117,24 +123,30 @@ func TestSplitHomesBearProof(t *testing.T) {
 	if line := s.third.filter(t, "claw-exec", gated[0]+"\n")[0]; !strings.Contains(line, "is not accepted here") {
 		t.Errorf("on another executor: %s", line)
 	}
-	results := s.far.filter(t, "claw-exec", gated[0]+"\n"+gated[0]+"\n"+gated[1]+"\n"+s.clock(t, 3*time.Second, "")+"\n")
-	if !strings.Contains(results[0], `"status":"allowed"`) || !strings.Contains(results[1], `"permit":"used"`) || !strings.Contains(results[3], `"status":"allowed"`) {
+	results := s.far.filter(t, "claw-exec", gated[0]+"\n"+gated[0]+"\n"+gated[1]+"\n"+s.clock(t, 3*time.Second, "")+
+		"\n")
+	if !strings.Contains(results[0], `"status":"allowed"`) || !strings.Contains(results[1], `"permit":"used"`) ||
+		!strings.Contains(results[3], `"status":"allowed"`) {
 		t.Fatalf("%q", results)
 	}
 
 	bad = append(changed(t, results[0], "seal"), swapped(t, results[0], results[2], "seal")...)
-	bad = append(bad, change{"an executor that is not accepted", s.third.filter(t, "claw-exec", s.gated(t, s.third, "")[0]+"\n")[0]})
+	bad = append(bad, change{"an executor that is not accepted",
+		s.third.filter(t, "claw-exec", s.gated(t, s.third, "")[0]+"\n")[0]})
 	for i, line := range s.near.filter(t, "claw-receipt", lines(bad)) {
-		if !strings.Contains(line, `"unattested":"`) && !strings.Contains(line, `"kind":"error"`) && bad[i].field != "kind" {
+		if !strings.Contains(line, `"unattested":"`) && !strings.Contains(line, `"kind":"error"`) &&
+			bad[i].field != "kind" {
 			t.Errorf("it is attested with %s: %s", bad[i].field, line)
 		}
 	}
 	for i, line := range s.near.filter(t, "claw-receipt", results[0]+"\n"+results[2]+"\n"+results[0]+"\n") {
-		if strings.Contains(line, `"unattested"`) || strings.Contains(line, `"receipt_id"`) != (i < 2) || strings.Contains(line, `"code":"receipt.exists"`) != (i == 2) {
+		if strings.Contains(line, `"unattested"`) || strings.Contains(line, `"receipt_id"`) != (i < 2) ||
+			strings.Contains(line, `"code":"receipt.exists"`) != (i == 2) {
 			t.Errorf("real result %d: %s", i, line)
 		}
 	}
-	if _, errs, code := s.near.run(t, "claw-receipt", "verify", "--attested"); code != 1 || !strings.Contains(errs, "is not attested") {
+	if _, errs, code := s.near.run(t, "claw-receipt", "verify", "--attested"); code != 1 ||
+		!strings.Contains(errs, "is not attested") {
 		t.Errorf("verify --attested: %d, %s", code, errs)
 	}
 	s.attestations(t)
@@ -228,8 +240,8 @@ func (r *running) answer(t *testing.T, line string) string {
 	return r.out.Text()
 }
 
-// TestAcceptedKeysAreTakenBack: what is accepted, and what is not any more, counts at once, also for stages that run; and a key under the
-// name of another is none.
+// TestAcceptedKeysAreTakenBack: what is accepted, and what is not any more, counts at once, also for stages that run;
+// and a key under the name of another is none.
 func TestAcceptedKeysAreTakenBack(t *testing.T) {
 	t.Parallel()
 	s := newSplit(t)
@@ -269,7 +281,8 @@ func TestAcceptedKeysAreTakenBack(t *testing.T) {
 		}
 		os.WriteFile(gate, real, 0o644)
 		made := s.far.filter(t, "claw-exec", s.gated(t, s.near)[0]+"\n")[0]
-		if got := receipt.answer(t, made); strings.Contains(got, `"unattested"`) == step.ran || !strings.Contains(got, `"receipt_id"`) {
+		if got := receipt.answer(t, made); strings.Contains(got, `"unattested"`) == step.ran ||
+			!strings.Contains(got, `"receipt_id"`) {
 			t.Errorf("%s: claw-receipt: %s", step.why, got)
 		}
 	}
@@ -290,27 +303,32 @@ func TestAcceptRefuses(t *testing.T) {
 	h := newHome(t)
 	gate, executor := h.says(t, "claw-gate", "keys"), h.says(t, "claw-exec", "keys")
 	for _, who := range []struct{ program, right string }{{"claw-exec", gate}, {"claw-receipt", executor}} {
-		wrong := map[string]string{"nothing": "", "a word": "x\n", "a blank": " \n", "the other kind": gate + executor[:0], "a key cut": who.right[:40],
-			"a letter changed": strings.Replace(who.right, "v1 ", "v1  ", 1), "after a line": "\n" + who.right, "a null": "\x00" + who.right}
+		wrong := map[string]string{"nothing": "", "a word": "x\n", "a blank": " \n",
+			"the other kind": gate + executor[:0], "a key cut": who.right[:40],
+			"a letter changed": strings.Replace(who.right, "v1 ", "v1  ", 1), "after a line": "\n" + who.right,
+			"a null": "\x00" + who.right}
 		if who.program == "claw-exec" {
 			wrong["the other kind"] = executor
 			wrong["no hash"] = gate + "policy x\n"
 			wrong["a path"] = gate + "policy " + strings.Repeat("../", 21) + "a\n"
 		}
 		for why, text := range wrong {
-			if out, errs, code := h.fed(t, text, who.program, "accept", "--output-format", "json"); code != 64 || !strings.Contains(out, `"code":"usage"`) {
+			if out, errs, code := h.fed(t, text, who.program, "accept", "--output-format", "json"); code != 64 ||
+				!strings.Contains(out, `"code":"usage"`) {
 				t.Errorf("%s accept of %s: exit %d: %s%s", who.program, why, code, out, errs)
 			}
 		}
 	}
 }
 
-// TestOneOfManyUsesAPermit: of executors that are given one permit at once, one runs the call; and so for two permits of one nonce.
+// TestOneOfManyUsesAPermit: of executors that are given one permit at once, one runs the call; and so for two permits
+// of one nonce.
 func TestOneOfManyUsesAPermit(t *testing.T) {
 	t.Parallel()
 	s := newSplit(t)
 	nonce := permit.NewNonce()
-	for why, calls := range map[string][]string{"one permit": {s.gated(t, s.near)[0]}, "one nonce": {s.clock(t, 0, nonce), s.clock(t, time.Second, nonce)}} {
+	for why, calls := range map[string][]string{"one permit": {s.gated(t, s.near)[0]},
+		"one nonce": {s.clock(t, 0, nonce), s.clock(t, time.Second, nonce)}} {
 		var stages []*running
 		for n := range 4 {
 			stages = append(stages, s.far.start(t, "claw-exec"))

@@ -11,12 +11,14 @@ import (
 	"clawsh/lib/record"
 )
 
-// unbound are the fields of a gated call that a permit does not bind: words for people, and names of what the call belongs to.
+// unbound are the fields of a gated call that a permit does not bind: words for people, and names of what the call
+// belongs to.
 var unbound = []string{"verdict.reason", "verdict.rule", "verdict.approval", "verdict.decided_at", "verdict.expires_at",
 	"kind", "v"} // v is 1 where it is missing
 
-// TestEveryLinkBearsItsProof changes, drops and swaps every field of a gated call and of a result, and every claim of the permit
-// and of the seal: nothing runs by what is not as the gate signed it, and no receipt attests what is not as claw-exec sealed it.
+// TestEveryLinkBearsItsProof changes, drops and swaps every field of a gated call and of a result, and every claim of
+// the permit and of the seal: nothing runs by what is not as the gate signed it, and no receipt attests what is not as
+// claw-exec sealed it.
 func TestEveryLinkBearsItsProof(t *testing.T) {
 	t.Parallel()
 	h, other := newHome(t), newHome(t)
@@ -25,7 +27,8 @@ func TestEveryLinkBearsItsProof(t *testing.T) {
 	gated := h.filter(t, "claw-gate", calls)
 	strange := other.filter(t, "claw-gate", calls)
 
-	bad := slices.DeleteFunc(append(changed(t, gated[0], "permit"), swapped(t, gated[0], gated[1], "verdict", "permit")...), func(c change) bool {
+	bad := slices.DeleteFunc(append(changed(t, gated[0], "permit"),
+		swapped(t, gated[0], gated[1], "verdict", "permit")...), func(c change) bool {
 		return slices.Contains(unbound, c.field)
 	})
 	bad = append(bad, change{"another home", strange[0]})
@@ -42,7 +45,8 @@ func TestEveryLinkBearsItsProof(t *testing.T) {
 	bad = append(changed(t, results[0], "seal"), swapped(t, results[0], results[1], "seal")...)
 	bad = append(bad, change{"another home", other.filter(t, "claw-exec", strange[0]+"\n")[0]})
 	for i, line := range h.filter(t, "claw-receipt", lines(bad)) {
-		if !strings.Contains(line, `"unattested":"`) && !strings.Contains(line, `"kind":"error"`) && bad[i].field != "kind" {
+		if !strings.Contains(line, `"unattested":"`) && !strings.Contains(line, `"kind":"error"`) &&
+			bad[i].field != "kind" {
 			t.Errorf("it is attested with %s changed: %s", bad[i].field, line)
 		}
 	}
@@ -100,7 +104,8 @@ func encoded(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// changed is the record with each of its values changed, dropped, and joined by another; and so each claim of the signed text.
+// changed is the record with each of its values changed, dropped, and joined by another; and so each claim of the
+// signed text.
 func changed(t *testing.T, line, signed string) []change {
 	t.Helper()
 	var out []change
@@ -160,7 +165,9 @@ func reclaimed(t *testing.T, text string) (out []change) {
 	}
 	claims := object(t, raw)
 	add := func(name string) {
-		out = append(out, change{name, fmt.Sprintf("v1.%s.%s", base64.RawURLEncoding.EncodeToString([]byte(encoded(t, claims))), parts[2])})
+		out = append(out,
+			change{name, fmt.Sprintf("v1.%s.%s", base64.RawURLEncoding.EncodeToString([]byte(encoded(t, claims))),
+				parts[2])})
 	}
 	for name, v := range claims {
 		claims[name] = another(v)

@@ -88,7 +88,8 @@ func schemaName(line []byte) string {
 // schemas are the compiled ones.
 var schemas sync.Map
 
-// validate checks one line against the schema of its kind, and what an envelope holds against that of the command, if there is one.
+// validate checks one line against the schema of its kind, and what an envelope holds against that of the command, if
+// there is one.
 func validate(line []byte) error {
 	name := schemaName(line)
 	s, err := compiled(name)
@@ -236,7 +237,9 @@ func records(ts *testscript.TestScript, neg bool, args []string) {
 	var n int
 	fmt.Sscan(args[0], &n)
 	for i := range n {
-		fmt.Fprintf(&b, "{\"kind\" : \"x-%d\",\"n\":%d.50,\"text\":\"caf\\u00e9 \\/ %s\", \"deep\":{\"a\":[1,{\"b\":null}]}}\n", i%7, i, strings.Repeat("é", i%40))
+		fmt.Fprintf(&b,
+			"{\"kind\" : \"x-%d\",\"n\":%d.50,\"text\":\"caf\\u00e9 \\/ %s\", \"deep\":{\"a\":[1,{\"b\":null}]}}\n",
+			i%7, i, strings.Repeat("é", i%40))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.Bytes(), 0o600))
 }
@@ -246,8 +249,8 @@ func fifo(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o600))
 }
 
-// kill9: kill9 NAME... — kills the processes of these names that a command of this script in the background has started, waiting for
-// each to appear. All are stopped before any is killed: none sees another end.
+// kill9: kill9 NAME... — kills the processes of these names that a command of this script in the background has
+// started, waiting for each to appear. All are stopped before any is killed: none sees another end.
 func kill9(ts *testscript.TestScript, neg bool, args []string) {
 	var pids []int
 	for end := time.Now().Add(20 * time.Second); len(args) > 0; {

@@ -24,18 +24,23 @@ type shellDesk struct {
 // interactive is how each shell is started; READY is its prompt.
 var interactive = map[string]func(t *testing.T, h *home, share string) []string{
 	"bash": func(t *testing.T, h *home, share string) []string {
-		rc := keepFile(t, h.dir+"/bashrc", "PS1='READY> '\n. /usr/share/bash-completion/bash_completion\nset +o history\n")
-		keepFile(t, h.dir+"/.inputrc", "set show-all-if-ambiguous on\nset page-completions off\nset completion-query-items 0\nset enable-bracketed-paste off\nset bell-style none\n")
+		rc := keepFile(t, h.dir+"/bashrc",
+			"PS1='READY> '\n. /usr/share/bash-completion/bash_completion\nset +o history\n")
+		keepFile(t, h.dir+"/.inputrc",
+			"set show-all-if-ambiguous on\nset page-completions off\nset completion-query-items 0\nset enable-bracketed-paste off\nset bell-style none\n")
 		return []string{"bash", "--noprofile", "--rcfile", rc, "-i"}
 	},
 	// zsh's usual binding of TAB runs $(…) by itself
 	"zsh": func(t *testing.T, h *home, share string) []string {
-		keepFile(t, h.dir+"/.zshrc", "PS1='READY> '\nunsetopt zle_bracketed_paste beep 2>/dev/null\nLISTMAX=1000\nfpath=("+share+"/zsh/site-functions $fpath)\nautoload -U compinit\ncompinit -u -D\n"+
-			"bindkey '^I' complete-word\n")
+		keepFile(t, h.dir+"/.zshrc",
+			"PS1='READY> '\nunsetopt zle_bracketed_paste beep 2>/dev/null\nLISTMAX=1000\nfpath=("+share+
+				"/zsh/site-functions $fpath)\nautoload -U compinit\ncompinit -u -D\n"+
+				"bindkey '^I' complete-word\n")
 		return []string{"zsh", "-d", "-i"}
 	},
 	"fish": func(t *testing.T, h *home, share string) []string {
-		keepFile(t, h.dir+"/.config/fish/config.fish", "function fish_prompt; echo -n 'READY> '; end\nset -g fish_greeting\nset -g fish_autosuggestion_enabled 0\n")
+		keepFile(t, h.dir+"/.config/fish/config.fish",
+			"function fish_prompt; echo -n 'READY> '; end\nset -g fish_greeting\nset -g fish_autosuggestion_enabled 0\n")
 		return []string{"fish", "-i"}
 	},
 }
@@ -106,19 +111,25 @@ func (d *shellDesk) clear() {
 	d.see("READY> ")
 }
 
-// badNames are names that do something, or garble the screen, where somebody takes them for more than names. PWNED is a file.
+// badNames are names that do something, or garble the screen, where somebody takes them for more than names. PWNED is a
+// file.
 func badNames() []string {
 	var names []string
-	for _, s := range []string{"$(touch PWNED)", "`touch PWNED`", ";touch PWNED;", "|touch PWNED", "&touch PWNED&", "\ntouch PWNED\n", "\rtouch PWNED\r", "(touch PWNED)",
-		"<(touch PWNED)", ">PWNED", "';touch PWNED;'", "\";touch PWNED;\"", "\\$(touch PWNED)", "\"$(touch PWNED)\"", "'$(touch PWNED)'", "${x:=$(touch PWNED)}", "{a,$(touch PWNED)}",
-		"$'\\n'touch PWNED", "!!", "~", "*", "?", "[a]", "#", "%F{red}", "=ls", "-rf", "a b", "a\tb", ":36", "_activeHelp_ x", "",
-		"\x1b]0;pwned\x07", "\x1b[7mpwned", "\x1b[2Jpwned", "\u009b7mpwned", "\x07pwned", "\bpwned", "\u202epwned", "\u200bpwned"} {
+	for _, s := range []string{"$(touch PWNED)", "`touch PWNED`", ";touch PWNED;", "|touch PWNED", "&touch PWNED&",
+		"\ntouch PWNED\n", "\rtouch PWNED\r", "(touch PWNED)",
+		"<(touch PWNED)", ">PWNED", "';touch PWNED;'", "\";touch PWNED;\"", "\\$(touch PWNED)", "\"$(touch PWNED)\"",
+		"'$(touch PWNED)'", "${x:=$(touch PWNED)}", "{a,$(touch PWNED)}",
+		"$'\\n'touch PWNED", "!!", "~", "*", "?", "[a]", "#", "%F{red}", "=ls", "-rf", "a b", "a\tb", ":36",
+		"_activeHelp_ x", "",
+		"\x1b]0;pwned\x07", "\x1b[7mpwned", "\x1b[2Jpwned", "\u009b7mpwned", "\x07pwned", "\bpwned", "\u202epwned",
+		"\u200bpwned"} {
 		names = append(names, "conv-"+s, s)
 	}
 	return names
 }
 
-// namedHome is a home in which others have chosen names: of conversations with their titles, trusted directories and receipts.
+// namedHome is a home in which others have chosen names: of conversations with their titles, trusted directories and
+// receipts.
 func namedHome(t *testing.T) *home {
 	h := newHome(t)
 	var records strings.Builder
@@ -126,7 +137,8 @@ func namedHome(t *testing.T) *home {
 		if name == "" {
 			name = "conv-empty"
 		}
-		line, err := record.Encode(record.User{V: 1, Kind: "user", ConversationID: name, ID: fmt.Sprintf("msg-%d", i), Content: "title " + name})
+		line, err := record.Encode(record.User{V: 1, Kind: "user", ConversationID: name, ID: fmt.Sprintf("msg-%d", i),
+			Content: "title " + name})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,8 +200,10 @@ func TestTab(t *testing.T) {
 			d.clear()
 		}
 		for _, c := range [][2]string{
-			{"clawsh tool show file_\t\t", "List a directory"}, {"clawsh provider test \t\t", "openai-compatible local-model"},
-			{"clawsh rec\t \t\t", "list receipts"}, {"clawsh usage --by \t\t", "conversation"}, {"clawsh --model \t\t", "of the provider local"},
+			{"clawsh tool show file_\t\t", "List a directory"},
+			{"clawsh provider test \t\t", "openai-compatible local-model"},
+			{"clawsh rec\t \t\t", "list receipts"}, {"clawsh usage --by \t\t", "conversation"},
+			{"clawsh --model \t\t", "of the provider local"},
 		} {
 			d.press(c[0])
 			d.see(c[1])
@@ -198,21 +212,23 @@ func TestTab(t *testing.T) {
 	})
 }
 
-// TestTabInAHostileHome: names that others have chosen run nothing, neither when they are offered nor when they are taken, and show nothing
-// but themselves; nor does what was typed run.
+// TestTabInAHostileHome: names that others have chosen run nothing, neither when they are offered nor when they are
+// taken, and show nothing but themselves; nor does what was typed run.
 func TestTabInAHostileHome(t *testing.T) {
 	t.Parallel()
 	installed := share(t, "2026-05-12")
 	shells(t, func(t *testing.T, shell string) {
 		h := namedHome(t)
 		d := sitDown(t, shell, h, installed)
-		for _, line := range []string{"clawsh session show ", "clawsh session show conv-", "clawsh session delete ", "clawsh --conversation ", "clawsh memory search --conversation ",
+		for _, line := range []string{"clawsh session show ", "clawsh session show conv-", "clawsh session delete ",
+			"clawsh --conversation ", "clawsh memory search --conversation ",
 			"clawsh workspace forget ", "clawsh workspace forget /srv/", "claw-mem show ", "claw-mem show conv-"} {
 			d.press(line + "\t\t\t\t") // shells take values in turn
 			d.clear()
 		}
 		for i, name := range badNames() {
-			if i%2 == 0 || strings.Contains(name, "pwned") || strings.ContainsAny(name, "\n\r\t") { // what is typed is shown
+			// what is typed is shown
+			if i%2 == 0 || strings.Contains(name, "pwned") || strings.ContainsAny(name, "\n\r\t") {
 				continue
 			}
 			for _, before := range []string{"clawsh session show ", "clawsh -m \"x"} {
@@ -225,7 +241,8 @@ func TestTabInAHostileHome(t *testing.T) {
 		if left, _ := filepath.Glob(h.dir + "/**PWNED*"); len(left) > 0 {
 			t.Errorf("something ran: %v", left)
 		}
-		for _, raw := range []string{"\x1b]0;pwned", "\x1b[7mpwned", "\x1b[2Jpwned", "\u009b7mpwned", "\x07pwned", "\bpwned", "\u202epwned", "\u200bpwned"} {
+		for _, raw := range []string{"\x1b]0;pwned", "\x1b[7mpwned", "\x1b[2Jpwned", "\u009b7mpwned", "\x07pwned",
+			"\bpwned", "\u202epwned", "\u200bpwned"} {
 			if strings.Contains(d.text(), raw) {
 				t.Errorf("the terminal got %q", raw)
 			}
@@ -241,7 +258,8 @@ func TestScriptsEvaluateNothing(t *testing.T) {
 		for _, shell := range []string{"bash", "zsh", "fish"} {
 			out, errOut, code := h.run(t, program, "completion", shell)
 			for line := range strings.Lines(out) {
-				if code, _, _ := strings.Cut(line, "#"); strings.Contains(code, "eval ") && !strings.Contains(code, "debug") {
+				if code, _, _ := strings.Cut(line, "#"); strings.Contains(code, "eval ") &&
+					!strings.Contains(code, "debug") {
 					t.Errorf("%s completion %s: %s", program, shell, line)
 				}
 			}

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// The real stages, while they wait for input, have given up new privileges, are held to a filter, and show nobody their memory.
+// The real stages, while they wait for input, have given up new privileges, are held to a filter, and show nobody their
+// memory.
 func TestStagesAreConfined(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -26,7 +27,8 @@ func TestStagesAreConfined(t *testing.T) {
 		cmd := exec.Command(filepath.Join(bin, name))
 		cmd.Env = env
 		var said strings.Builder
-		cmd.Stderr = &said // Wait waits for all who hold it: claw-exec's broker may still be making its cache when claw-exec has ended
+		// Wait waits for all who hold it: claw-exec's broker may still be making its cache when claw-exec has ended
+		cmd.Stderr = &said
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"clawsh/test/need"
 )
 
-// good holds arguments with which each command succeeds in a fresh home with one turn behind it. A command that is in no
-// list here fails the test: nobody adds a command without its contract. What begins with $ is filled in.
+// good holds arguments with which each command succeeds in a fresh home with one turn behind it. A command that is in
+// no list here fails the test: nobody adds a command without its contract. What begins with $ is filled in.
 var good = map[string][]string{
 	"clawsh":                     {"-n", "hello"},
 	"clawsh agent":               {"-n", "-m", "hello"},
@@ -112,13 +112,16 @@ var good = map[string][]string{
 	"claw-mem backup":          {"$HOME/copy", "--force"},
 }
 
-// filters write records, not an answer: for them the contract is about wrong usage only, and their streams are tested by
-// the scripts.
-var filters = map[string]bool{"claw-llm": true, "claw-gate": true, "claw-gate check": true, "claw-exec": true, "claw-receipt": true,
-	"claw-mem": true, "claw-mem export": true, "claw-mem import": true, "clawsh session export": true, "claw-loop": true}
+// filters write records, not an answer: for them the contract is about wrong usage only, and their streams are tested
+// by the scripts.
+var filters = map[string]bool{"claw-llm": true, "claw-gate": true, "claw-gate check": true, "claw-exec": true,
+	"claw-receipt": true,
+	"claw-mem":     true, "claw-mem export": true, "claw-mem import": true, "clawsh session export": true,
+	"claw-loop": true}
 
 // consuming commands succeed once in a home.
-var consuming = map[string]bool{"clawsh session delete": true, "clawsh session reset": true, "clawsh reset": true, "claw-mem delete": true,
+var consuming = map[string]bool{"clawsh session delete": true, "clawsh session reset": true, "clawsh reset": true,
+	"claw-mem delete":        true,
 	"claw-receipt set-aside": true, "clawsh receipt set-aside": true,
 	"clawsh workspace forget": true, "clawsh policy rules remove": true, "claw-gate policy rules remove": true}
 
@@ -146,11 +149,13 @@ func (h *home) run(t *testing.T, args ...string) (stdout, stderr string, code in
 func newHome(t *testing.T) *home {
 	t.Helper()
 	dir := t.TempDir()
-	h := &home{dir: dir, env: []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + dir, "TZ=UTC"}}
+	h := &home{dir: dir, env: []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" +
+		os.Getenv("PATH"), "TMPDIR=" + dir, "TZ=UTC"}}
 	if _, errOut, code := h.run(t, "clawsh", "init"); code != 0 {
 		t.Fatalf("init: %s", errOut)
 	}
-	out, errOut, code := h.run(t, "clawsh", "-n", "hello, what files are here?", "--output-format", "json", "--jq", `.data | .conversation_id, .receipts[0]`)
+	out, errOut, code := h.run(t, "clawsh", "-n", "hello, what files are here?", "--output-format", "json", "--jq",
+		`.data | .conversation_id, .receipts[0]`)
 	ids := strings.Fields(out)
 	if code != 0 || len(ids) != 2 {
 		t.Fatalf("first turn: exit %d, %q, %s", code, out, errOut)
@@ -195,7 +200,8 @@ func (h *home) damage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, bytes.Replace(log, []byte(`"risk":"low"`), []byte(`"risk":"high"`), 1), 0o600); err != nil {
+	if err := os.WriteFile(path, bytes.Replace(log, []byte(`"risk":"low"`), []byte(`"risk":"high"`), 1),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -203,7 +209,8 @@ func (h *home) damage(t *testing.T) {
 // rule writes a rule as the question does.
 func (h *home) rule(t *testing.T, name string) {
 	t.Helper()
-	text := "[[security.rules]]\nname = \"" + name + "\"\nwhen = '.tool == \"file_write\" and .args.path == \"hello.txt\"'\ndecide = \"allow\"\nreason = \"said so\"\n" +
+	text := "[[security.rules]]\nname = \"" + name +
+		"\"\nwhen = '.tool == \"file_write\" and .args.path == \"hello.txt\"'\ndecide = \"allow\"\nreason = \"said so\"\n" +
 		"match = ['{\"tool\":\"file_write\",\"args\":{\"path\":\"hello.txt\",\"content\":\"x\"}}']\nnot_match = ['{\"tool\":\"time\",\"args\":{}}']\n"
 	if err := os.WriteFile(filepath.Join(h.dir, ".clawsh", "rules.toml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)

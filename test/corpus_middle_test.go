@@ -7,8 +7,8 @@ import (
 	"clawsh/test/corpus"
 )
 
-// TestCommandCorpusMiddle holds the gate to what each list expects of the middle way (harmless = "low", high = "ask"): no
-// hostile command runs unasked, what is blocked stays blocked, what only reads runs, everything else asks.
+// TestCommandCorpusMiddle holds the gate to what each list expects of the middle way (harmless = "low", high = "ask"):
+// no hostile command runs unasked, what is blocked stays blocked, what only reads runs, everything else asks.
 func TestCommandCorpusMiddle(t *testing.T) {
 	t.Parallel()
 	cases, err := corpus.Load("../testdata/commands")

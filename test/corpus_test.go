@@ -14,9 +14,9 @@ import (
 
 const knownMisses = "../testdata/commands/known_misses.txt"
 
-// TestCommandCorpus holds the real gate to the verdicts that testdata/commands expects, at every autonomy level. A wrong one
-// that is not a known miss fails, and so does a known miss that is none any more. UPDATE_SCRIPTS=1 rewrites the known
-// misses: look at the difference.
+// TestCommandCorpus holds the real gate to the verdicts that testdata/commands expects, at every autonomy level. A
+// wrong one that is not a known miss fails, and so does a known miss that is none any more. UPDATE_SCRIPTS=1 rewrites
+// the known misses: look at the difference.
 func TestCommandCorpus(t *testing.T) {
 	t.Parallel()
 	cases, err := corpus.Load("../testdata/commands")
@@ -126,21 +126,26 @@ func TestMiddleWayCanFail(t *testing.T) {
 	}
 }
 
-// surroundings put a command into a larger script. Ends of lines keep here-documents and comments apart from what follows.
-var surroundings = []string{"ls\n%s\n", "%s\nls\n", "{ %s\n}", "( %s\n)", "if true; then %s\nfi", "if %s\nthen ls; fi", "if false; then ls; else %s\nfi", "for i in a b; do %s\ndone",
-	"while false; do %s\ndone", "until %s\ndo ls; done", "while read -r l; do %s\ndone < README.md", "case a in a) %s\n;; esac", "f() { %s\n}; f", "echo \"$(%s\n)\"", "x=$(%s\n)", "cat <(%s\n)",
-	"{ %s\n} | cat", "cat README.md | { %s\n}", "{ %s\n} > /dev/null 2>&1", "{ %s\n} &", "! { %s\n}", "time { %s\n}", "{ %s\n} && ls", "ls || { %s\n}", "cd src; cd ..\n%s\n", "coproc { %s\n}",
-	"echo ${x:-$(%s\n)}", "cat <<END\n$(%s\n)\nEND\n", "[[ -n $(%s\n) ]]", "a=($(%s\n))", "echo $(( $(%s\n) ))", "f() if true; then %s\nfi; f"}
+// surroundings put a command into a larger script. Ends of lines keep here-documents and comments apart from what
+// follows.
+var surroundings = []string{"ls\n%s\n", "%s\nls\n", "{ %s\n}", "( %s\n)", "if true; then %s\nfi", "if %s\nthen ls; fi",
+	"if false; then ls; else %s\nfi", "for i in a b; do %s\ndone",
+	"while false; do %s\ndone", "until %s\ndo ls; done", "while read -r l; do %s\ndone < README.md",
+	"case a in a) %s\n;; esac", "f() { %s\n}; f", "echo \"$(%s\n)\"", "x=$(%s\n)", "cat <(%s\n)",
+	"{ %s\n} | cat", "cat README.md | { %s\n}", "{ %s\n} > /dev/null 2>&1", "{ %s\n} &", "! { %s\n}", "time { %s\n}",
+	"{ %s\n} && ls", "ls || { %s\n}", "cd src; cd ..\n%s\n", "coproc { %s\n}",
+	"echo ${x:-$(%s\n)}", "cat <<END\n$(%s\n)\nEND\n", "[[ -n $(%s\n) ]]", "a=($(%s\n))", "echo $(( $(%s\n) ))",
+	"f() if true; then %s\nfi; f"}
 
-// everyNth is how many commands share a turn through the surroundings: each command gets a part of them, each surrounding a
-// part of the commands. In a soak fewer share it, and each gets more of them.
+// everyNth is how many commands share a turn through the surroundings: each command gets a part of them, each
+// surrounding a part of the commands. In a soak fewer share it, and each gets more of them.
 const (
 	everyNth     = 16
 	everyNthSoak = 4
 )
 
-// TestSurroundingsMakeNothingMilder puts the commands of the lists into larger scripts: the gate may only become stricter. What
-// is no whole command by itself is left out.
+// TestSurroundingsMakeNothingMilder puts the commands of the lists into larger scripts: the gate may only become
+// stricter. What is no whole command by itself is left out.
 func TestSurroundingsMakeNothingMilder(t *testing.T) {
 	t.Parallel()
 	cases, err := corpus.Load("../testdata/commands")

@@ -17,8 +17,9 @@ import (
 	"clawsh/test/need"
 )
 
-// claw-receipt set-aside is killed at random moments: the log that is verified then is the old one, as it was, or the new one, and once
-// set-aside has run again it is the new one, and the old one is whole, whichever file of it was damaged.
+// claw-receipt set-aside is killed at random moments: the log that is verified then is the old one, as it was, or the
+// new one, and once set-aside has run again it is the new one, and the old one is whole, whichever file of it was
+// damaged.
 func TestCrashKilledSetAside(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t)
@@ -77,7 +78,8 @@ func (c *crash) again(round int, done bool) {
 	c.t.Helper()
 	out, err := c.command("claw-receipt", "set-aside", "--reason", "r", "--yes").CombinedOutput()
 	var exit *exec.ExitError
-	if err == nil || done && errors.As(err, &exit) && exit.ExitCode() == 64 && strings.Contains(string(out), "nothing is wrong with it") {
+	if err == nil || done && errors.As(err, &exit) && exit.ExitCode() == 64 &&
+		strings.Contains(string(out), "nothing is wrong with it") {
 		return
 	}
 	c.t.Errorf("round %d: again: %v: %s", round, err, out)
@@ -105,7 +107,8 @@ func logFiles(dir string) []string {
 	return append(parts, filepath.Join(dir, "tool_receipts.log"))
 }
 
-// spoil changes a byte in one of the files, and returns what they hold, all in a row. At times the log is empty, as after a rotation.
+// spoil changes a byte in one of the files, and returns what they hold, all in a row. At times the log is empty, as
+// after a rotation.
 func (c *crash) spoil(r *rand.Rand) []byte {
 	c.t.Helper()
 	files := logFiles(c.dir)

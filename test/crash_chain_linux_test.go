@@ -25,8 +25,8 @@ type handle struct {
 	read   sync.WaitGroup
 }
 
-// startChain starts the four stages. With tee set, what claw-receipt writes is read here on its way to claw-mem; else the
-// two are connected directly, and it is read behind claw-mem.
+// startChain starts the four stages. With tee set, what claw-receipt writes is read here on its way to claw-mem; else
+// the two are connected directly, and it is read behind claw-mem.
 func (c *crash) startChain(n int, tee bool) *handle {
 	h := &handle{c: c, round: n, result: make(chan struct{}, 64)}
 	stdin, in, err := os.Pipe()

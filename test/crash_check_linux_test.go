@@ -111,7 +111,8 @@ func (c *crash) alone() {
 		c.t.Fatal(err)
 	}
 	defer f.Close()
-	for end := time.Now().Add(patient); syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patient); syscall.Flock(int(f.Fd()), syscall.LOCK_EX|
+		syscall.LOCK_NB) != nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			c.t.Fatalf("after %v a stage still runs", patient)
 		}
@@ -132,7 +133,8 @@ func (c *crash) recovered() {
 		}
 		time.Sleep(250 * time.Millisecond)
 	}
-	c.t.Logf("recovered after %v; claw-receipt recover wrote %d receipts", time.Since(start).Round(time.Millisecond), written)
+	c.t.Logf("recovered after %v; claw-receipt recover wrote %d receipts", time.Since(start).Round(time.Millisecond),
+		written)
 	before := readReceipts(c.t, c.dir)
 	if d := c.recover(); len(d.Data.Written) != 0 || d.Data.Pending != 0 {
 		c.t.Errorf("a second recover writes: %+v", d)
@@ -172,14 +174,17 @@ func (c *crash) check() {
 	}
 	c.checkFiles(released, byID, interrupted)
 	t.Logf("failed calls that came out: %v", why)
-	t.Logf("%d calls released: %v; %d results came out, %d are remembered; %d receipts", len(released), counts, len(c.seen), len(remembered), len(receipts))
+	t.Logf("%d calls released: %v; %d results came out, %d are remembered; %d receipts", len(released), counts,
+		len(c.seen), len(remembered), len(receipts))
 	if counts["interrupted"] == 0 || counts["allowed"] == 0 {
 		t.Error("the kills have hit no call, or let none through: nothing was proven")
 	}
 }
 
-// checkReleased holds what the gate has decided against the receipts, and returns the released calls by the id of their receipt.
-func (c *crash) checkReleased(audit []auditEntry, receipts []receipt.Receipt, byID map[string]receipt.Receipt, interrupted string, counts map[string]int) map[string]auditEntry {
+// checkReleased holds what the gate has decided against the receipts, and returns the released calls by the id of their
+// receipt.
+func (c *crash) checkReleased(audit []auditEntry, receipts []receipt.Receipt, byID map[string]receipt.Receipt,
+	interrupted string, counts map[string]int) map[string]auditEntry {
 	released, decided, denied := map[string]auditEntry{}, map[string]bool{}, map[string]int{}
 	for _, a := range audit {
 		decided[a.CallID] = true
@@ -246,7 +251,8 @@ func checkSeen(t *testing.T, where string, r receipt.Receipt, res record.ToolRes
 		return
 	}
 	args, err := record.Hash(res.Args)
-	if err != nil || args != r.ArgsHash || outcomeHash(t, res.Success, res.Output, res.Error) != r.ResultHash || r.Status != res.Status ||
+	if err != nil || args != r.ArgsHash || outcomeHash(t, res.Success, res.Output, res.Error) != r.ResultHash ||
+		r.Status != res.Status ||
 		r.Tool != res.Tool || r.ConversationID != res.ConversationID {
 		t.Errorf("%s is not about the result that %s: %v: %+v, %+v", r.ID, where, err, r, res)
 	}

@@ -25,8 +25,8 @@ import (
 // patient bounds every wait: what takes longer hangs.
 const patient = 30 * time.Second
 
-// TestCrash kills each stage, and the whole group, at random moments of calls, and then holds what the gate has released
-// against the receipts: every call has exactly one, and none lies. CLAWSH_SEED replays the moments of a run.
+// TestCrash kills each stage, and the whole group, at random moments of calls, and then holds what the gate has
+// released against the receipts: every call has exactly one, and none lies. CLAWSH_SEED replays the moments of a run.
 func TestCrash(t *testing.T) {
 	want := need.Rounds(36, 120)
 	c := newCrash(t)
@@ -77,7 +77,8 @@ type crash struct {
 type fedCall struct{ tool, args string }
 
 func newCrash(t *testing.T) *crash {
-	c := &crash{t: t, home: t.TempDir(), logs: t.TempDir(), seed: uint64(time.Now().UnixNano()), kills: map[string]int{}, fed: map[string]fedCall{},
+	c := &crash{t: t, home: t.TempDir(), logs: t.TempDir(), seed: uint64(time.Now().UnixNano()),
+		kills: map[string]int{}, fed: map[string]fedCall{},
 		seen: map[string]record.ToolResult{}, files: map[string]string{}}
 	if s := os.Getenv("CLAWSH_SEED"); s != "" {
 		var err error
@@ -87,9 +88,11 @@ func newCrash(t *testing.T) *crash {
 	}
 	t.Logf("CLAWSH_SEED=%d", c.seed)
 	c.dir = filepath.Join(c.home, ".clawsh")
-	c.env = []string{"HOME=" + c.home, "CLAWSH_HOME=" + c.dir, "PATH=" + bin + ":" + os.Getenv("PATH"), "TZ=UTC", "TMPDIR=" + t.TempDir()}
+	c.env = []string{"HOME=" + c.home, "CLAWSH_HOME=" + c.dir, "PATH=" + bin + ":" + os.Getenv("PATH"), "TZ=UTC",
+		"TMPDIR=" + t.TempDir()}
 	c.must("clawsh", "init")
-	settings := []config.Setting{{Key: "security.autonomy", Value: "full"}, {Key: "providers.models.local.fixture", Value: "fixture.jsonl"},
+	settings := []config.Setting{{Key: "security.autonomy", Value: "full"},
+		{Key: "providers.models.local.fixture", Value: "fixture.jsonl"},
 		{Key: "receipts.rotate_bytes", Raw: "65536"}} // so that logs are rotated, too
 	if !sandboxWorks() {
 		settings = append(settings, config.Setting{Key: "security.sandbox", Value: "off"})

@@ -20,7 +20,8 @@ func (c *crash) decisions(from, n int) {
 	c.t.Helper()
 	var b strings.Builder
 	for i := from; i < from+n; i++ {
-		fmt.Fprintf(&b, `{"v":1,"kind":"audit","id":"audit-01a1fd37-7cc0-7eb4-8bb9-%012x","ts":"2026-05-12T14:00:00.000Z","call_id":"call-old-%d","conversation_id":"conv-old","tool":"time","args_sha256":%q,"args_hash":%q,"decision":"allow","risk":"low","rule":"tool.low","reason":"tells the time","approval":"not_required","policy_hash":%q,"expires_at":"2026-05-12T14:01:00.000Z","nonce":"%032x"}`+"\n",
+		fmt.Fprintf(&b,
+			`{"v":1,"kind":"audit","id":"audit-01a1fd37-7cc0-7eb4-8bb9-%012x","ts":"2026-05-12T14:00:00.000Z","call_id":"call-old-%d","conversation_id":"conv-old","tool":"time","args_sha256":%q,"args_hash":%q,"decision":"allow","risk":"low","rule":"tool.low","reason":"tells the time","approval":"not_required","policy_hash":%q,"expires_at":"2026-05-12T14:01:00.000Z","nonce":"%032x"}`+"\n",
 			i, i, record.HashBytes([]byte("{}")), record.HashBytes([]byte("{}")), record.HashBytes(nil), i)
 	}
 	f, err := os.OpenFile(filepath.Join(c.dir, "audit.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -69,11 +70,14 @@ func TestCrashRecoverLeavesRunningCalls(t *testing.T) {
 		}
 	}()
 	workspace := filepath.Join(c.home, "clawsh-workspace")
-	if err := os.WriteFile(filepath.Join(workspace, "go.sh"), []byte("touch began; while ! [ -e go ]; do sleep 0.01; done\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(workspace, "go.sh"),
+		[]byte("touch began; while ! [ -e go ]; do sleep 0.01; done\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintln(h.in, `{"v":1,"kind":"tool_call","id":"call-long","conversation_id":"conv-1","turn_id":"turn-1","tool":"shell","args":{"command":"sh go.sh"}}`)
-	for end := time.Now().Add(patient); size(filepath.Join(c.dir, "audit.jsonl")) == 0 || !there(filepath.Join(workspace, "began")); time.Sleep(5 * time.Millisecond) {
+	fmt.Fprintln(h.in,
+		`{"v":1,"kind":"tool_call","id":"call-long","conversation_id":"conv-1","turn_id":"turn-1","tool":"shell","args":{"command":"sh go.sh"}}`)
+	for end := time.Now().Add(patient); size(filepath.Join(c.dir, "audit.jsonl")) == 0 ||
+		!there(filepath.Join(workspace, "began")); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			said, _ := os.ReadFile(h.said)
 			t.Fatalf("the call does not begin: %s", said)
@@ -121,7 +125,8 @@ func TestCrashKilledBrokerDoesNotLie(t *testing.T) {
 	}
 	defer h.end()
 	began := filepath.Join(c.home, "clawsh-workspace", "began")
-	if err := os.WriteFile(filepath.Join(filepath.Dir(began), "go.sh"), []byte("touch began; sleep 20\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(filepath.Dir(began), "go.sh"), []byte("touch began; sleep 20\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	const call = `{"v":1,"kind":"tool_call","id":"call-%d","conversation_id":"conv-1","turn_id":"turn-1","tool":"shell","args":{"command":"sh go.sh"}}` + "\n"
@@ -154,7 +159,8 @@ func TestCrashKilledBrokerDoesNotLie(t *testing.T) {
 
 func there(file string) bool { _, err := os.Stat(file); return err == nil }
 
-// claw-receipt recover is killed while it writes, again and again, alone and several at once; in the end each call has one receipt.
+// claw-receipt recover is killed while it writes, again and again, alone and several at once; in the end each call has
+// one receipt.
 func TestCrashKilledRecover(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t)
@@ -188,7 +194,8 @@ func TestCrashKilledRecover(t *testing.T) {
 	d := c.recover()
 	t.Logf("%d kills; %d of %d receipts were written by those killed", kills, before, calls)
 	if before+len(d.Data.Written) != calls || d.Data.Pending != 0 {
-		t.Errorf("%d calls, %d receipts before, %d written, %d pending", calls, before, len(d.Data.Written), d.Data.Pending)
+		t.Errorf("%d calls, %d receipts before, %d written, %d pending", calls, before, len(d.Data.Written),
+			d.Data.Pending)
 	}
 	c.one(calls)
 	if d := c.recover(); len(d.Data.Written) != 0 {
@@ -237,7 +244,8 @@ func (c *crash) damaged() {
 		c.t.Fatal(err)
 	}
 	defer f.Close()
-	fmt.Fprintf(f, "\x00garbage\n[1,2]\n{\"kind\":\"audit\",\"decision\":\"allow\"}\n{\"pad\":%q}\n", strings.Repeat("x", 200<<10))
+	fmt.Fprintf(f, "\x00garbage\n[1,2]\n{\"kind\":\"audit\",\"decision\":\"allow\"}\n{\"pad\":%q}\n",
+		strings.Repeat("x", 200<<10))
 	c.decisions(40, 40)
 	fmt.Fprint(f, `{"v":1,"kind":"audit","id":"audit-01a1fd37-7cc0-7eb4-8bb9-00000000ffff","decision":"allow"`)
 }
@@ -254,8 +262,14 @@ func TestCrashRecoverTrustsNoNote(t *testing.T) {
 	for name, spoil := range map[string][]func() error{
 		"gone":     {func() error { return os.Remove(note) }},
 		"nonsense": {func() error { return os.WriteFile(note, []byte("\xff{]"), 0o600) }},
-		"too far":  {func() error { return os.WriteFile(note, []byte(`{"audit_bytes":0,"receipts_bytes":99999}`), 0o600) }},
-		"audit log away, a shorter one in its place, and back": {func() error { return os.Rename(audit, audit+".away") },
+		"too far": {func() error {
+			return os.WriteFile(note, []byte(`{"audit_bytes":0,"receipts_bytes":99999}`),
+				0o600)
+		}},
+		"audit log away, a shorter one in its place, and back": {func() error {
+			return os.Rename(audit,
+				audit+".away")
+		},
 			func() error { c.decisions(3, 2); return nil }, func() error { return os.Rename(audit+".away", audit) }},
 	} {
 		for i, step := range spoil {

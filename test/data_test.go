@@ -14,8 +14,8 @@ import (
 // elsewhere are the commands whose data has its schema beside those of the records.
 var elsewhere = []string{"clawsh", "agent", "doctor"}
 
-// checkData checks what a command has really printed against the schema of its data. What the schema does not name is an error, but of
-// commands that say more on some machines than on others.
+// checkData checks what a command has really printed against the schema of its data. What the schema does not name is
+// an error, but of commands that say more on some machines than on others.
 func checkData(t *testing.T, out string) {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(out))

@@ -41,7 +41,8 @@ func newDesk(t *testing.T, k task, w corpus.Way) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{home: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "home", "project"), logs: filepath.Join(dir, "logs"),
+	d := &desk{home: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "home", "project"),
+		logs:   filepath.Join(dir, "logs"),
 		answer: filepath.Join(dir, "answer")}
 	for _, sub := range []string{d.workspace, d.logs, filepath.Join(dir, "tmp")} {
 		if err := os.MkdirAll(sub, 0o700); err != nil {
@@ -49,8 +50,10 @@ func newDesk(t *testing.T, k task, w corpus.Way) *desk {
 		}
 	}
 	d.env = []string{"HOME=" + d.home, "PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"),
-		"TMPDIR=" + filepath.Join(dir, "tmp"), "LANG=C.UTF-8", "TZ=UTC", "TERM=xterm", "ANSWER=" + d.answer, "LOGS=" + d.logs,
-		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com"}
+		"TMPDIR=" + filepath.Join(dir, "tmp"), "LANG=C.UTF-8", "TZ=UTC", "TERM=xterm", "ANSWER=" + d.answer,
+		"LOGS=" + d.logs,
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada",
+		"GIT_COMMITTER_EMAIL=ada@example.com"}
 	d.places = strings.NewReplacer("{{W}}", d.workspace, "{{LOGS}}", d.logs)
 	if err := d.write(k.files); err != nil {
 		t.Fatal(err)
@@ -150,7 +153,8 @@ func (d *desk) work(t *testing.T, k task, w corpus.Way) int {
 	slave.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), taskTime)
 	defer cancel()
-	user := &taskUser{screen: newScreen(master), answers: k.parts["answers"], say: func(s string) { master.WriteString(s + "\n") }}
+	user := &taskUser{screen: newScreen(master), answers: k.parts["answers"],
+		say: func(s string) { master.WriteString(s + "\n") }}
 	over := make(chan struct{})
 	go func() { err = cmd.Wait(); close(over) }()
 	if user.attend(ctx, over) != nil {
@@ -201,7 +205,8 @@ func (u *taskUser) attend(ctx context.Context, over <-chan struct{}) error {
 // reply is the answer of the first line that fits the question, and y otherwise.
 func (u *taskUser) reply(question string) string {
 	for l := range strings.Lines(u.answers) {
-		if expr, answer, ok := strings.Cut(strings.TrimSpace(l), " => "); ok && regexp.MustCompile(expr).MatchString(question) {
+		if expr, answer, ok := strings.Cut(strings.TrimSpace(l), " => "); ok && regexp.MustCompile(expr).
+			MatchString(question) {
 			return answer
 		}
 	}

@@ -21,13 +21,21 @@ import (
 
 // scriptGrammar makes scripts out of bytes: upper-case words are replaced by one of their forms.
 var scriptGrammar = map[string][]string{
-	"SCRIPT": {"SIMPLE", "SCRIPT; SCRIPT", "SCRIPT && SCRIPT", "SCRIPT || SCRIPT", "SIMPLE | SIMPLE", "for v in ITEMS; do SCRIPT; done", "if SIMPLE; then SCRIPT; else SCRIPT; fi",
-		"while read -r v; do SCRIPT; done < PATH", "(SCRIPT)", "{ SCRIPT; }", "case WORD in WORD) SCRIPT;; *) SCRIPT;; esac", "v=WORD; SCRIPT", "cd PATH && SCRIPT", "cd PATH; SCRIPT", "! SIMPLE", "n=$((n+1)); SCRIPT"},
-	"SIMPLE": {"PROG WORD", "PROG WORD WORD", "PROG", "echo WORD > PATH", "PROG < PATH", "cat <<X\nWORD\nX", "find PATH -name WORD", "find PATH -type f -exec PROG {} +", "find . | xargs PROG", "timeout 1 PROG WORD",
-		"LC_ALL=C PROG WORD", "sed WORD PATH", "awk WORD PATH", "sort -o PATH PATH", "git log WORD", "test -f PATH", "[[ -f PATH ]]", "cp PATH PATH", "env PROG WORD", "command PROG WORD"},
-	"PROG":  {"ls", "cat", "grep x", "wc -l", "head -n 1", "echo", "sort", "rm", "make", "$v", "tee", "mv", "PROG", "touch", "uniq", "diff"},
-	"WORD":  {"a.txt", "\"$v\"", "$v", "$(PROG WORD)", "*", "sub/*", "-o", "--files0-from=a.txt", "../x", "{a,b}.txt", "'a b'", "\"a$v\"", "$HOME", "~/x", "/etc/passwd", "1p", "'{print $1}'", "$((1+2))", "l*", "link/x", "-", "--"},
-	"PATH":  {"a.txt", "sub", "sub/b.txt", "\"$v\"", "new", "link", "..", ".git/config", "*.txt", "/etc/passwd", "sub/..", "$(echo sub)"},
+	"SCRIPT": {"SIMPLE", "SCRIPT; SCRIPT", "SCRIPT && SCRIPT", "SCRIPT || SCRIPT", "SIMPLE | SIMPLE",
+		"for v in ITEMS; do SCRIPT; done", "if SIMPLE; then SCRIPT; else SCRIPT; fi",
+		"while read -r v; do SCRIPT; done < PATH", "(SCRIPT)", "{ SCRIPT; }",
+		"case WORD in WORD) SCRIPT;; *) SCRIPT;; esac", "v=WORD; SCRIPT", "cd PATH && SCRIPT", "cd PATH; SCRIPT",
+		"! SIMPLE", "n=$((n+1)); SCRIPT"},
+	"SIMPLE": {"PROG WORD", "PROG WORD WORD", "PROG", "echo WORD > PATH", "PROG < PATH", "cat <<X\nWORD\nX",
+		"find PATH -name WORD", "find PATH -type f -exec PROG {} +", "find . | xargs PROG", "timeout 1 PROG WORD",
+		"LC_ALL=C PROG WORD", "sed WORD PATH", "awk WORD PATH", "sort -o PATH PATH", "git log WORD", "test -f PATH",
+		"[[ -f PATH ]]", "cp PATH PATH", "env PROG WORD", "command PROG WORD"},
+	"PROG": {"ls", "cat", "grep x", "wc -l", "head -n 1", "echo", "sort", "rm", "make", "$v", "tee", "mv", "PROG",
+		"touch", "uniq", "diff"},
+	"WORD": {"a.txt", "\"$v\"", "$v", "$(PROG WORD)", "*", "sub/*", "-o", "--files0-from=a.txt", "../x", "{a,b}.txt",
+		"'a b'", "\"a$v\"", "$HOME", "~/x", "/etc/passwd", "1p", "'{print $1}'", "$((1+2))", "l*", "link/x", "-", "--"},
+	"PATH": {"a.txt", "sub", "sub/b.txt", "\"$v\"", "new", "link", "..", ".git/config", "*.txt", "/etc/passwd",
+		"sub/..", "$(echo sub)"},
 	"ITEMS": {"a.txt b.txt", "*.txt", "$(ls)", "sub link", "1 2 3", "WORD WORD", "../*"},
 }
 
@@ -74,8 +82,10 @@ func (r *recorder) run(t *testing.T, script, dir string) {
 	if err != nil {
 		return
 	}
-	runner, err := interp.New(interp.Env(expand.ListEnviron("HOME=/run/home", "PATH=/usr/bin:/bin")), interp.Dir(dir), interp.StdIO(strings.NewReader(r.output), io.Discard, io.Discard),
-		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return r.exec }), interp.OpenHandler(r.open),
+	runner, err := interp.New(interp.Env(expand.ListEnviron("HOME=/run/home", "PATH=/usr/bin:/bin")), interp.Dir(dir),
+		interp.StdIO(strings.NewReader(r.output), io.Discard, io.Discard),
+		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return r.exec }),
+		interp.OpenHandler(r.open),
 		interp.ReadDirHandler2(func(_ context.Context, path string) ([]fs.DirEntry, error) {
 			if !strings.HasPrefix(path, dir) {
 				return nil, nil
@@ -115,7 +125,8 @@ func (r *recorder) open(ctx context.Context, path string, flag int, _ fs.FileMod
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(interp.HandlerCtx(ctx).Dir, path)
 	}
-	if err := r.policy.Access(ctx, path, flag&(os.O_WRONLY|os.O_RDWR) != 0, policy.Permitted{Risk: r.risk}); err != nil {
+	if err := r.policy.Access(ctx, path, flag&(os.O_WRONLY|os.O_RDWR) != 0,
+		policy.Permitted{Risk: r.risk}); err != nil {
 		r.surprise = append(r.surprise, fmt.Sprintf("opens %s: %v", path, err))
 		return nil, err
 	}
@@ -128,9 +139,9 @@ func (nopFile) Read([]byte) (int, error)    { return 0, io.EOF }
 func (nopFile) Write(p []byte) (int, error) { return len(p), nil }
 func (nopFile) Close() error                { return nil }
 
-// FuzzDifferential: what a script that was judged medium does in the interpreter, with whatever output its programs have, the
-// verdict has foreseen: the programs that it names, and files that may be opened. A program with words that were not foreseen
-// is refused when it is about to start.
+// FuzzDifferential: what a script that was judged medium does in the interpreter, with whatever output its programs
+// have, the verdict has foreseen: the programs that it names, and files that may be opened. A program with words that
+// were not foreseen is refused when it is about to start.
 func FuzzDifferential(f *testing.F) {
 	for i := range byte(40) {
 		f.Add([]byte{i, i * 3, i * 7, i + 5, i ^ 0x55, i * 11, 1, 2, 3, i}, "../x\n")
@@ -150,7 +161,8 @@ func FuzzDifferential(f *testing.F) {
 	home := f.TempDir()
 	file := filepath.Join(home, "config.toml")
 	os.WriteFile(file, []byte("workspace_dir = \""+dir+"\"\n[security]\nautonomy = \"full\"\n"), 0o600)
-	paths, err := config.Locate(file, func(name string) string { return map[string]string{"HOME": home, "CLAWSH_HOME": home}[name] })
+	paths, err := config.Locate(file,
+		func(name string) string { return map[string]string{"HOME": home, "CLAWSH_HOME": home}[name] })
 	if err != nil {
 		f.Fatal(err)
 	}

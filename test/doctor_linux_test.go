@@ -38,11 +38,14 @@ func TestDoctorLooksAtTheDisks(t *testing.T) {
 	}
 	dir := t.TempDir()
 	cmd := exec.Command("unshare", "-rm", "--", "sh", "-c", disks)
-	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + dir}
+	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" +
+		os.Getenv("PATH"), "TMPDIR=" + dir}
 	out, _ := cmd.CombinedOutput()
 	text, place := string(out), dir+"/.clawsh/receipts"
-	for part, want := range map[string]string{"large": "ok +" + place + ": ", "small": "wrong +" + place + " has 1 MB left",
-		"full": "wrong +nothing can be written in " + place + ": ", "readonly": "wrong +nothing can be written in " + place + ": "} {
+	for part, want := range map[string]string{"large": "ok +" + place + ": ", "small": "wrong +" + place +
+		" has 1 MB left",
+		"full": "wrong +nothing can be written in " + place + ": ", "readonly": "wrong +nothing can be written in " +
+			place + ": "} {
 		_, found, _ := strings.Cut(text, "== "+part+"\n")
 		found, _, _ = strings.Cut(found, "== ")
 		if !regexp.MustCompile(want).MatchString(found) {

@@ -35,7 +35,8 @@ var odd = []struct {
 	{regexp.MustCompile(`\bknown only when it runs\b`), "only known at run time"},
 	{regexp.MustCompile(`\bthat no rule is for\b`), "unknown, unsupported"},
 	{regexp.MustCompile(`\bexclude each other\b`), "cannot be combined"},
-	{regexp.MustCompile(`\b(key of macs|keys? of seals|directory of keys|limit of cost|log of receipts)\b`), "a compound: MAC key"},
+	{regexp.MustCompile(`\b(key of macs|keys? of seals|directory of keys|limit of cost|log of receipts)\b`),
+		"a compound: MAC key"},
 	{regexp.MustCompile(`\bWho (has|knows|holds|takes|kept)\b`), "anyone who has the"},
 	{regexp.MustCompile(`\bwhat starts nothing\b`), "programs that start nothing"},
 	{regexp.MustCompile(`\bharmless twice\b`), "safe to run again"},
@@ -47,7 +48,8 @@ var odd = []struct {
 var noneOf = regexp.MustCompile(`\b[Tt]here (is|are|was|were) no\b`)
 
 // rightful are the files in which a word that the glossary rejects means something else.
-var rightful = map[string]string{"profile": "lib/sandbox/seatbelt/seatbelt.go", "function call": "lib/provider/dialect/complaint.go"}
+var rightful = map[string]string{"profile": "lib/sandbox/seatbelt/seatbelt.go",
+	"function call": "lib/provider/dialect/complaint.go"}
 
 // unread are packages whose comments still have such phrases.
 var unread = regexp.MustCompile(`^\.\./(cmd|lib/(policy|sandbox|tool|session|approval|broker|sibling|turn|command|doctor|onboard|memory|receipt))/`)
@@ -71,7 +73,8 @@ func rejected(t *testing.T) (words []*regexp.Regexp) {
 	return words
 }
 
-// TestPlainEnglish: what people read has none of the phrases that once made them read a sentence twice, and no word that the glossary rejects.
+// TestPlainEnglish: what people read has none of the phrases that once made them read a sentence twice, and no word
+// that the glossary rejects.
 func TestPlainEnglish(t *testing.T) {
 	t.Parallel()
 	texts, words := 0, rejected(t)

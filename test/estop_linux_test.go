@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The emergency stop ends a running command within a second, with all that it started and hid, and lets nothing new start.
+// The emergency stop ends a running command within a second, with all that it started and hid, and lets nothing new
+// start.
 func TestEstopEndsWhatRuns(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -32,7 +33,8 @@ func TestEstopEndsWhatRuns(t *testing.T) {
 	pulse, end := fifoOf(t, beat)
 	defer end.Close()
 	script := `exec 9>beat; (setsid sh -c '(while :; do echo x >&9; sleep 0.02; done) >/dev/null 2>&1 &'); trap '' TERM INT HUP; while :; do sleep 1; done`
-	cmd := run("tool", "run", "shell", "--json", `{"command":`+quoteJSON("sh -c '"+strings.ReplaceAll(script, "'", `'\''`)+"'")+`}`)
+	cmd := run("tool", "run", "shell", "--json",
+		`{"command":`+quoteJSON("sh -c '"+strings.ReplaceAll(script, "'", `'\''`)+"'")+`}`)
 	var out strings.Builder
 	cmd.Stderr = &out
 	if err := cmd.Start(); err != nil {
@@ -71,8 +73,8 @@ func TestEstopEndsWhatRuns(t *testing.T) {
 	}
 }
 
-// fifoOf makes a FIFO. The first end of it can be read before a program has opened it; the second ends when no program, and not the
-// first, holds it any more.
+// fifoOf makes a FIFO. The first end of it can be read before a program has opened it; the second ends when no program,
+// and not the first, holds it any more.
 func fifoOf(t *testing.T, path string) (first, end *os.File) {
 	t.Helper()
 	err := syscall.Mkfifo(path, 0o600)

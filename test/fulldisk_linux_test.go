@@ -9,8 +9,8 @@ import (
 	"clawsh/test/need"
 )
 
-// receiptsFull is run in namespaces of its own: the receipts have a small disk, which is full while a turn and a single tool want to
-// write a file, and has room again afterwards.
+// receiptsFull is run in namespaces of its own: the receipts have a small disk, which is full while a turn and a single
+// tool want to write a file, and has room again afterwards.
 const receiptsFull = `set -e
 mkdir -p "$CLAWSH_HOME/receipts" "$HOME/w"
 mount -t tmpfs -o mode=700,size=400k tmpfs "$CLAWSH_HOME/receipts"
@@ -42,7 +42,8 @@ clawsh tool run file_write --json '{"path":"fourth","content":"x"}' >/dev/null; 
 claw-receipt verify --output-format json --jq '"\(.data.count) \(.data.head)"'
 `
 
-// TestNothingRunsWithoutRoomForReceipts: with a full disk for receipts a turn runs no tool and says why, and so does a single call.
+// TestNothingRunsWithoutRoomForReceipts: with a full disk for receipts a turn runs no tool and says why, and so does a
+// single call.
 func TestNothingRunsWithoutRoomForReceipts(t *testing.T) {
 	t.Parallel()
 	if err := exec.Command("unshare", "-rm", "true").Run(); err != nil {
@@ -57,7 +58,8 @@ func TestNothingRunsWithoutRoomForReceipts(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("unshare", "-rm", "--", "sh", "-c", receiptsFull)
-	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + dir}
+	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" +
+		os.Getenv("PATH"), "TMPDIR=" + dir}
 	out, err := cmd.CombinedOutput()
 	const want = `turn: exit 1
 "code":"receipt.failed"

@@ -11,8 +11,8 @@ import (
 	"clawsh/test/need"
 )
 
-// memoryFull is run in namespaces of its own: the memory has a small disk, and the mirrors lie elsewhere. $1 is how many bytes of the disk
-// are left, $2 what is to be forgotten.
+// memoryFull is run in namespaces of its own: the memory has a small disk, and the mirrors lie elsewhere. $1 is how
+// many bytes of the disk are left, $2 what is to be forgotten.
 const memoryFull = `set -e
 mkdir -p "$CLAWSH_HOME/memory" "$HOME/w"
 mount -t tmpfs -o mode=700,size=6m tmpfs "$CLAWSH_HOME/memory"
@@ -67,8 +67,8 @@ grep -rla aardvarkzebra "$CLAWSH_HOME"
 echo done
 `
 
-// TestForgettingOnAFullDisk: whatever room there is, either nothing is forgotten or everything, mirrors and memory agree, and what is
-// not done to the end is said and can be finished.
+// TestForgettingOnAFullDisk: whatever room there is, either nothing is forgotten or everything, mirrors and memory
+// agree, and what is not done to the end is said and can be finished.
 func TestForgettingOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	if err := exec.Command("unshare", "-rm", "true").Run(); err != nil {
@@ -79,16 +79,19 @@ func TestForgettingOnAFullDisk(t *testing.T) {
 		for _, room := range []string{"0", "200k", "600k", "2M"} {
 			t.Run(what+" "+room, func(t *testing.T) {
 				dir := t.TempDir()
-				if err := os.WriteFile(filepath.Join(dir, "fixture.jsonl"), []byte(`{"final_text":"noted"}`+"\n"), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, "fixture.jsonl"), []byte(`{"final_text":"noted"}`+"\n"),
+					0o600); err != nil {
 					t.Fatal(err)
 				}
 				cmd := exec.Command("unshare", "-rm", "--", "sh", "-c", memoryFull, "sh", room, what)
-				cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + dir}
+				cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" +
+					os.Getenv("PATH"), "TMPDIR=" + dir}
 				out, err := cmd.CombinedOutput()
 				if err != nil || !forgotten.Match(out) {
 					t.Errorf("%v\n%s", err, out)
 				}
-				if failed := bytes.Contains(out, []byte("memory.full")); room == "0" && !failed || room == "2M" && string(out) != "done\n" {
+				if failed := bytes.Contains(out, []byte("memory.full")); room == "0" && !failed || room == "2M" &&
+					string(out) != "done\n" {
 					t.Errorf("with room of %s: %s", room, out)
 				}
 			})

@@ -58,7 +58,8 @@ func TestLinksLeadToFiles(t *testing.T) {
 	}
 	for _, page := range pages {
 		for _, link := range markdownLink.FindAllStringSubmatch(read(t, page), -1) {
-			if strings.Contains(link[1], ":") || strings.HasPrefix(link[1], "../../") { // elsewhere: an address, a page of the host
+			// elsewhere: an address, a page of the host
+			if strings.Contains(link[1], ":") || strings.HasPrefix(link[1], "../../") {
 				continue
 			}
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), link[1])); err != nil {
@@ -70,8 +71,8 @@ func TestLinksLeadToFiles(t *testing.T) {
 
 var pathInText = regexp.MustCompile("`((?:lib|cmd|test|testdata|docs)/[\\w./]+)`")
 
-// TestWalksLeadThroughRealFiles: every file that CONTRIBUTING.md names is there, but those that its examples make, and so is what it says to
-// look for in one.
+// TestWalksLeadThroughRealFiles: every file that CONTRIBUTING.md names is there, but those that its examples make, and
+// so is what it says to look for in one.
 func TestWalksLeadThroughRealFiles(t *testing.T) {
 	t.Parallel()
 	text := read(t, "../CONTRIBUTING.md")
@@ -81,7 +82,9 @@ func TestWalksLeadThroughRealFiles(t *testing.T) {
 	}
 	for _, path := range paths {
 		switch path[1] {
-		case "lib/policy/programs/look.txt", "lib/card/roll.go", "lib/tool/roll.go", "lib/provider/dialect/parrot/parrot.go", "cmd/claw-gate/level.go", "docs/schemas/note.json", "lib/record/note.go", "lib/memory/note.go":
+		case "lib/policy/programs/look.txt", "lib/card/roll.go", "lib/tool/roll.go",
+			"lib/provider/dialect/parrot/parrot.go", "cmd/claw-gate/level.go", "docs/schemas/note.json",
+			"lib/record/note.go", "lib/memory/note.go":
 			continue
 		}
 		if _, err := os.Stat("../" + path[1]); err != nil {
@@ -89,9 +92,12 @@ func TestWalksLeadThroughRealFiles(t *testing.T) {
 		}
 	}
 	for path, words := range map[string]string{"lib/tool/tool.go": "builtin bind", "lib/card/table.go": "table",
-		"lib/card/card_test.go": "TestDescriptionsAreShort TestSchemas", "test/walks_test.go": "TestWalkOfATool TestWalkOfAProgram",
-		"lib/policy/opened_linux_test.go": "TestLowProgramsOpenWhatIsNamed", "lib/provider/provider.go": "dialects", "lib/config/kinds.go": "providerKinds", "lib/config/config_test.go": "TestProblems",
-		"lib/command/command.go": "Offered", "docs/schemas_test.go": "TestKindsHaveSchemas TestEveryFieldIsDocumented", "lib/record/table.go": "Told"} {
+		"lib/card/card_test.go":           "TestDescriptionsAreShort TestSchemas",
+		"test/walks_test.go":              "TestWalkOfATool TestWalkOfAProgram",
+		"lib/policy/opened_linux_test.go": "TestLowProgramsOpenWhatIsNamed", "lib/provider/provider.go": "dialects",
+		"lib/config/kinds.go": "providerKinds", "lib/config/config_test.go": "TestProblems",
+		"lib/command/command.go": "Offered", "docs/schemas_test.go": "TestKindsHaveSchemas TestEveryFieldIsDocumented",
+		"lib/record/table.go": "Told"} {
 		for _, word := range strings.Fields(words) {
 			if !strings.Contains(read(t, "../"+path), word) || !strings.Contains(text, strings.Trim(word, ":")) {
 				t.Errorf("CONTRIBUTING.md or %s does not name %s", path, word)

@@ -43,8 +43,10 @@ func gitKeys(t *testing.T) map[string]string {
 
 // settled makes a key of the installed git one that a repository can have.
 func settled(key string) string {
-	return strings.NewReplacer("<name>", "c", "<driver>", "c", "<tool>", "c", "<cmd>", "log", "<url>", "c", "<remote>", "origin", "*", "c",
-		"<submodule>", "c", "<condition>", "onbranch:main", "<base>", "ext::c", "<format>", "ssh", "<id>", "c", "<identity>", "c").Replace(key)
+	return strings.NewReplacer("<name>", "c", "<driver>", "c", "<tool>", "c", "<cmd>", "log", "<url>", "c", "<remote>",
+		"origin", "*", "c",
+		"<submodule>", "c", "<condition>", "onbranch:main", "<base>", "ext::c", "<format>", "ssh", "<id>", "c",
+		"<identity>", "c").Replace(key)
 }
 
 // setKeys writes settings into a repository as git config would, but in one step.

@@ -14,8 +14,9 @@ import (
 	"clawsh/test/need"
 )
 
-// outsideCanary is what nothing that reads a repository may show: it lies outside the workspace, where programs of the sandbox
-// can read it. The text is a name for a mail map, and stops git where it wants anything else; git then says where it stopped.
+// outsideCanary is what nothing that reads a repository may show: it lies outside the workspace, where programs of the
+// sandbox can read it. The text is a name for a mail map, and stops git where it wants anything else; git then says
+// where it stopped.
 const outsideCanary = "CANARY7f3a"
 
 // trap is a repository of which one thing leads out of the workspace.
@@ -134,9 +135,12 @@ func (o outside) pointerTraps() []trap {
 		}}
 	}
 	git := o.tree + "/.git"
-	return []trap{write(".git", "gitdir: "+git+"\n"), write(".git/commondir", git+"\n"), write(".git/objects/info/alternates", git+"/objects\n"),
-		write(".git/objects/info/http-alternates", git+"/objects\n"), write(".git/HEAD", "ref: ../../outside/tree/.git/HEAD\n"),
-		write(".git/refs/heads/led", o.commit+"\n"), write(".git/gitdir", git+"\n"), write(".git/info/exclude", "!"+o.tree+"\n"),
+	return []trap{write(".git", "gitdir: "+git+"\n"), write(".git/commondir", git+"\n"),
+		write(".git/objects/info/alternates", git+"/objects\n"),
+		write(".git/objects/info/http-alternates", git+"/objects\n"),
+		write(".git/HEAD", "ref: ../../outside/tree/.git/HEAD\n"),
+		write(".git/refs/heads/led", o.commit+"\n"), write(".git/gitdir", git+"\n"),
+		write(".git/info/exclude", "!"+o.tree+"\n"),
 		{"the repository is a link", func(repo string) error {
 			if err := os.RemoveAll(repo + "/.git"); err != nil {
 				return err
@@ -147,17 +151,20 @@ func (o outside) pointerTraps() []trap {
 
 // looking are commands of git that only look, as one script.
 func (o outside) looking(repo string) string {
-	commands := append(slices.Clone(gitLooks), "git cat-file -p "+o.blob, "git show "+o.commit, "git log -p "+o.commit, "git ls-tree "+o.commit)
+	commands := append(slices.Clone(gitLooks), "git cat-file -p "+o.blob, "git show "+o.commit, "git log -p "+o.commit,
+		"git ls-tree "+o.commit)
 	return "cd " + repo + "; " + strings.Join(commands, "; ")
 }
 
 // gitLooks are commands whose answers depend on the settings and files of a repository, one or more of each kind.
-var gitLooks = []string{"git status --ignored", "git diff HEAD~1", "git log -p --all", "git log --format='%aN %s %D %N %G?'", "git show HEAD:a.txt",
-	"git blame a.txt", "git branch -av", "git tag -n", "git remote -v", "git ls-files -s", "git ls-files -o --exclude-standard", "git ls-tree HEAD",
+var gitLooks = []string{"git status --ignored", "git diff HEAD~1", "git log -p --all",
+	"git log --format='%aN %s %D %N %G?'", "git show HEAD:a.txt",
+	"git blame a.txt", "git branch -av", "git tag -n", "git remote -v", "git ls-files -s",
+	"git ls-files -o --exclude-standard", "git ls-tree HEAD",
 	"git describe --all", "git reflog", "git stash show", "git grep --untracked -n CANARY", "git show-ref"}
 
-// TestReadingGitStaysInside runs what is deemed reading in repositories that lead out of the workspace wherever they can: what
-// lies there is not shown, though the sandbox lets programs read it.
+// TestReadingGitStaysInside runs what is deemed reading in repositories that lead out of the workspace wherever they
+// can: what lies there is not shown, though the sandbox lets programs read it.
 func TestReadingGitStaysInside(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -253,7 +260,8 @@ func (o outside) showsWithout(t *testing.T, w string, traps []trap, least int) {
 	var leads []string
 	for i, p := range traps {
 		cmd := exec.Command("sh", "-c", o.looking(fmt.Sprint("r", i+1)))
-		cmd.Dir, cmd.Env = w, []string{"HOME=" + w, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat"}
+		cmd.Dir, cmd.Env = w, []string{"HOME=" + w, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1",
+			"GIT_PAGER=cat"}
 		if out, _ := cmd.CombinedOutput(); bytes.Contains(out, []byte(outsideCanary)) {
 			leads = append(leads, p.name)
 		}

@@ -15,8 +15,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// hostileRepository makes a repository in which every key that names a program names one that leaves a canary, every file has
-// every kind of driver, and each hook leaves one.
+// hostileRepository makes a repository in which every key that names a program names one that leaves a canary, every
+// file has every kind of driver, and each hook leaves one.
 func hostileRepository(t *testing.T, dir string) {
 	t.Helper()
 	git := func(args ...string) string { return gitIn(t, dir, args...) }
@@ -62,11 +62,13 @@ func hostileRepository(t *testing.T, dir string) {
 	git("config", "include.path", dir+"/extra.cfg")
 	git("config", "includeIf.onbranch:main.path", dir+"/extra.cfg")
 	write(".gitattributes", "a.txt diff=c filter=c merge=c\nb.txt diff=d filter=p\n")
-	write(".gitmodules", "[submodule \"c\"]\n\tpath = sub\n\turl = ext::"+canary("submodule")+"\n\tupdate = !"+canary("update")+"\n")
+	write(".gitmodules", "[submodule \"c\"]\n\tpath = sub\n\turl = ext::"+canary("submodule")+"\n\tupdate = !"+
+		canary("update")+"\n")
 	t.Logf("%d keys name a program", keys)
 }
 
-// bearable sets the keys with which git still works, and counts them: the value of another is not a program, and nothing runs with it.
+// bearable sets the keys with which git still works, and counts them: the value of another is not a program, and
+// nothing runs with it.
 func bearable(t *testing.T, dir string, values map[string]string) int {
 	t.Helper()
 	path := filepath.Join(dir, ".git", "config")
@@ -79,7 +81,8 @@ func bearable(t *testing.T, dir string, values map[string]string) int {
 	}
 	probe := exec.Command("sh", "-c", "git status; git log -1 -p; git branch; git remote get-url origin")
 	probe.Dir, probe.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"}
-	if out, _ := probe.CombinedOutput(); !bytes.Contains(out, []byte("fatal: bad ")) && !bytes.Contains(out, []byte("fatal: unrecognized")) {
+	if out, _ := probe.CombinedOutput(); !bytes.Contains(out, []byte("fatal: bad ")) &&
+		!bytes.Contains(out, []byte("fatal: unrecognized")) {
 		return len(values)
 	}
 	if err := os.WriteFile(path, before, 0o644); err != nil {
@@ -131,15 +134,26 @@ func hostileSettings(dir string, canary func(string) string) map[string]string {
 }
 
 // gitReads are commands of git that only look.
-var gitReads = []string{"git status", "git status -v -v", "git status --porcelain=v2 --ignored", "git diff", "git diff --cached", "git diff HEAD~1", "git diff --stat", "git diff --binary", "git diff --submodule=log", "git diff -- a.txt", "git diff --check", "git diff --exit-code",
-	"git log", "git log -p", "git log -p -m --all", "git log --stat", "git log -S two", "git log -G two", "git log -L 1,1:a.txt", "git log --format=%G?%GK", "git log --follow a.txt", "git log --oneline --graph", "git log -p --word-diff",
-	"git show", "git show HEAD", "git show v1", "git show HEAD:a.txt", "git show --stat", "git show --format=%GS", "git shortlog -sn HEAD", "git blame a.txt", "git blame -w -C b.txt", "git branch -av", "git branch --contains HEAD", "git tag -n3", "git tag --format='%(contents)' -l",
-	"git remote -v", "git remote get-url origin", "git rev-parse HEAD", "git rev-list --all --objects", "git ls-files -s", "git ls-files -m -o", "git ls-files -d -t", "git ls-tree -r HEAD", "git cat-file -p HEAD", "git cat-file -p HEAD:a.txt", "git describe --always --dirty", "git describe --all",
-	"git reflog", "git reflog -p", "git name-rev HEAD", "git merge-base HEAD other", "git show-ref", "git grep two", "git grep -p two HEAD", "git count-objects -v", "git stash list", "git stash show", "git --no-pager diff", "git cat-file -t HEAD",
-	"git cat-file -p 1111111111111111111111111111111111111111", "git show 1111111111111111111111111111111111111111", "command git diff"}
+var gitReads = []string{"git status", "git status -v -v", "git status --porcelain=v2 --ignored", "git diff",
+	"git diff --cached", "git diff HEAD~1", "git diff --stat", "git diff --binary", "git diff --submodule=log",
+	"git diff -- a.txt", "git diff --check", "git diff --exit-code",
+	"git log", "git log -p", "git log -p -m --all", "git log --stat", "git log -S two", "git log -G two",
+	"git log -L 1,1:a.txt", "git log --format=%G?%GK", "git log --follow a.txt", "git log --oneline --graph",
+	"git log -p --word-diff",
+	"git show", "git show HEAD", "git show v1", "git show HEAD:a.txt", "git show --stat", "git show --format=%GS",
+	"git shortlog -sn HEAD", "git blame a.txt", "git blame -w -C b.txt", "git branch -av", "git branch --contains HEAD",
+	"git tag -n3", "git tag --format='%(contents)' -l",
+	"git remote -v", "git remote get-url origin", "git rev-parse HEAD", "git rev-list --all --objects",
+	"git ls-files -s", "git ls-files -m -o", "git ls-files -d -t", "git ls-tree -r HEAD", "git cat-file -p HEAD",
+	"git cat-file -p HEAD:a.txt", "git describe --always --dirty", "git describe --all",
+	"git reflog", "git reflog -p", "git name-rev HEAD", "git merge-base HEAD other", "git show-ref", "git grep two",
+	"git grep -p two HEAD", "git count-objects -v", "git stash list", "git stash show", "git --no-pager diff",
+	"git cat-file -t HEAD",
+	"git cat-file -p 1111111111111111111111111111111111111111", "git show 1111111111111111111111111111111111111111",
+	"command git diff"}
 
-// TestReadingGitRunsNothing runs what is deemed reading in a repository whose settings name a program wherever they can: at full,
-// where no call is low, none of them runs, and at the middle way neither.
+// TestReadingGitRunsNothing runs what is deemed reading in a repository whose settings name a program wherever they
+// can: at full, where no call is low, none of them runs, and at the middle way neither.
 func TestReadingGitRunsNothing(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -193,7 +207,8 @@ func ranWithout(t *testing.T, w string) {
 	t.Helper()
 	for _, command := range gitReads {
 		cmd := exec.Command("sh", "-c", command)
-		cmd.Dir, cmd.Env = w, []string{"HOME=" + w, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat"}
+		cmd.Dir, cmd.Env = w, []string{"HOME=" + w, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1",
+			"GIT_PAGER=cat"}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Logf("%s: %.100s", command, bytes.ReplaceAll(out, []byte(w), nil))
 		}
@@ -225,6 +240,7 @@ func mayCall(n int, command string) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	line, err := record.Encode(record.ToolCall{V: record.Version, Kind: record.KindToolCall, ID: "call-" + strconv.Itoa(n), ConversationID: "conv-1", Tool: "shell", Args: args})
+	line, err := record.Encode(record.ToolCall{V: record.Version, Kind: record.KindToolCall,
+		ID: "call-" + strconv.Itoa(n), ConversationID: "conv-1", Tool: "shell", Args: args})
 	return append(line, '\n'), err == nil
 }

@@ -14,16 +14,17 @@ import (
 	"clawsh/test/need"
 )
 
-// startedSigns are what is said by what a looking git has started: our canary, git that is told to run what it does not know or
-// an alias, and a helper of git.
+// startedSigns are what is said by what a looking git has started: our canary, git that is told to run what it does not
+// know or an alias, and a helper of git.
 var startedSigns = []string{outsideCanary, "is not a git command", "remote-curl:"}
 
-// startable are the programs that every looking git might execute: the system's loaders, which run any file that can be read,
-// git, and helpers of git.
+// startable are the programs that every looking git might execute: the system's loaders, which run any file that can be
+// read, git, and helpers of git.
 func startable(t *testing.T) []string {
 	t.Helper()
 	var found []string
-	for _, pattern := range []string{"/lib64/ld-*.so*", "/lib/ld-*.so*", "/usr/lib/git-core/git", "/usr/libexec/git-core/git",
+	for _, pattern := range []string{"/lib64/ld-*.so*", "/lib/ld-*.so*", "/usr/lib/git-core/git",
+		"/usr/libexec/git-core/git",
 		"/usr/lib*/git-core/git-remote-http"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
@@ -38,7 +39,8 @@ func startable(t *testing.T) []string {
 	return append(found, git)
 }
 
-// elfRepository makes a repository of a program that says that it runs: in a file that has drivers, and on both sides of a change.
+// elfRepository makes a repository of a program that says that it runs: in a file that has drivers, and on both sides
+// of a change.
 func elfRepository(t *testing.T, dir string) {
 	t.Helper()
 	put(t, dir+"/main.go", "package main\n\nfunc main() { println(\""+outsideCanary+"\") }\n")
@@ -62,15 +64,16 @@ func elfRepository(t *testing.T, dir string) {
 	gitIn(t, dir, "commit", "-qam", "two")
 	f.WriteString("z")
 	put(t, dir+"/zz", "two\n")
-	if err := setKeys(dir, map[string]string{"log.showSignature": "true", "alias.zz": "rev-parse --sq-quote " + outsideCanary,
+	if err := setKeys(dir, map[string]string{"log.showSignature": "true", "alias.zz": "rev-parse --sq-quote " +
+		outsideCanary,
 		"remote.origin.promisor": "true", "remote.origin.url": "ext::none", "extensions.partialClone": "origin",
 		"core.repositoryFormatVersion": "1", "protocol.ext.allow": "always"}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// starts are all the keys that name a program, with each of the programs that there are to name: those that stand in each other's way
-// in repositories of their own.
+// starts are all the keys that name a program, with each of the programs that there are to name: those that stand in
+// each other's way in repositories of their own.
 func starts(t *testing.T) []trap {
 	groups := map[string][]string{}
 	for key, kind := range gitKeys(t) {
@@ -90,7 +93,8 @@ func starts(t *testing.T) []trap {
 	var traps []trap
 	for group, keys := range groups {
 		for _, value := range startable(t) {
-			traps = append(traps, trap{group + " = " + value, func(repo string) error { return setAll(repo, keys, value) }})
+			traps = append(traps, trap{group + " = " + value,
+				func(repo string) error { return setAll(repo, keys, value) }})
 		}
 	}
 	slices.SortFunc(traps, func(a, b trap) int { return strings.Compare(a.name, b.name) })
@@ -109,17 +113,19 @@ func setAll(repo string, keys []string, value string) error {
 
 // starting are commands of git that only look, as one script.
 func starting(repo string) string {
-	return "cd " + repo + "; git status; git diff zz; git diff; git log -p -1; git blame a.bin; git cat-file -p 1111111111111111111111111111111111111111"
+	return "cd " + repo +
+		"; git status; git diff zz; git diff; git log -p -1; git blame a.bin; git cat-file -p 1111111111111111111111111111111111111111"
 }
 
-// TestReadingGitStartsNothing names in a repository's settings what git itself has to execute: the system's loader, which runs any
-// file that it can read, git, and its helpers. None of them is started by git that only looks.
+// TestReadingGitStartsNothing names in a repository's settings what git itself has to execute: the system's loader,
+// which runs any file that it can read, git, and its helpers. None of them is started by git that only looks.
 func TestReadingGitStartsNothing(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	home := t.TempDir()
 	w := filepath.Join(home, "clawsh-workspace")
-	setUp := exec.Command("sh", "-ec", `clawsh init; sed -i 's/^harmless = .*/harmless = "low"/' .clawsh/config.toml; clawsh config validate`)
+	setUp := exec.Command("sh", "-ec",
+		`clawsh init; sed -i 's/^harmless = .*/harmless = "low"/' .clawsh/config.toml; clawsh config validate`)
 	setUp.Dir, setUp.Env = home, []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + home}
 	if out, err := setUp.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -155,7 +161,8 @@ func TestReadingGitStartsNothing(t *testing.T) {
 	for i, line := range lines {
 		checkStart(t, traps[i].name, line)
 		free := exec.Command("sh", "-c", starting(fmt.Sprint("r", i+1)))
-		free.Dir, free.Env = w, []string{"HOME=" + w, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat"}
+		free.Dir, free.Env = w, []string{"HOME=" + w, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1",
+			"GIT_PAGER=cat"}
 		if out, _ := free.CombinedOutput(); startedSign(string(out)) != "" {
 			started++
 		}
@@ -169,7 +176,8 @@ func TestReadingGitStartsNothing(t *testing.T) {
 func startedSign(output string) string {
 	for line := range strings.Lines(output) {
 		// What lies in a file that is shown says nothing.
-		if slices.ContainsFunc(startedSigns, func(s string) bool { return strings.Contains(line, s) }) && len(line) < 200 {
+		if slices.ContainsFunc(startedSigns, func(s string) bool { return strings.Contains(line, s) }) &&
+			len(line) < 200 {
 			return line
 		}
 	}

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// warmGo is a cache of Go builds in which everything that the tasks need is built, once for all of them: a new workspace has an
-// empty cache, and compiling the library anew for each would take minutes. It is kept beside the cache of who runs the tests.
+// warmGo is a cache of Go builds in which everything that the tasks need is built, once for all of them: a new
+// workspace has an empty cache, and compiling the library anew for each would take minutes. It is kept beside the cache
+// of who runs the tests.
 var warmGo = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
@@ -69,7 +70,8 @@ func (d *desk) warm(t *testing.T) {
 	if err := os.WriteFile(path, []byte("[security]\nautonomy = \"full\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := d.command("clawsh", "-C", ".", "tool", "run", "shell", "--json", `{"command":"/bin/true"}`, "--config", path).CombinedOutput(); err != nil {
+	if out, err := d.command("clawsh", "-C", ".", "tool", "run", "shell", "--json", `{"command":"/bin/true"}`,
+		"--config", path).CombinedOutput(); err != nil {
 		t.Fatalf("a first program: %v: %s", err, out)
 	}
 	own, err := filepath.Glob(filepath.Join(d.home, ".clawsh", "cache", "[0-9a-f]*[0-9a-f]"))

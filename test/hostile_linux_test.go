@@ -16,8 +16,9 @@ import (
 	"clawsh/test/need"
 )
 
-// TestHostileCommandsChangeNothing runs every hostile command of the corpus at the level full, where only block rules stop any:
-// whatever the gate lets through, no file outside the workspace has changed when all have ended. It runs as nobody, if that can be.
+// TestHostileCommandsChangeNothing runs every hostile command of the corpus at the level full, where only block rules
+// stop any: whatever the gate lets through, no file outside the workspace has changed when all have ended. It runs as
+// nobody, if that can be.
 func TestHostileCommandsChangeNothing(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -84,7 +85,8 @@ func hashes(t *testing.T, dir, except string) map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case path == except, path == filepath.Join(dir, ".clawsh", "results"), path == filepath.Join(dir, ".clawsh", "cache"):
+		case path == except, path == filepath.Join(dir, ".clawsh", "results"),
+			path == filepath.Join(dir, ".clawsh", "cache"):
 			return fs.SkipDir // claw-exec keeps outputs whole there, and programs their caches
 		case d.Name() == "audit.jsonl", d.Name() == "permits.used":
 			return nil

@@ -39,7 +39,8 @@ func rawAt(text string) string {
 			marks = 0
 		}
 		invalid := r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd")
-		hidden := unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+		hidden := unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector,
+			unicode.Other_Default_Ignorable_Code_Point)
 		if invalid || hidden || marks > 6 || unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return fmt.Sprintf("%+q", text[max(0, i-20):min(len(text), i+20)])
 		}
@@ -72,14 +73,16 @@ func hostileHome(t *testing.T) (h *home, all string) {
 {"when":"true","tool_calls":[{"name":"file_list","args":{}},{"name":"no` + quoted(text) + `","args":{}},{"name":"shell","args":{"command":"echo ` + quoted(text) + `"}}]}
 `
 	os.WriteFile(filepath.Join(h.dir, ".clawsh", "fixture.jsonl"), []byte(fixture), 0o600)
-	os.WriteFile(filepath.Join(h.dir, ".clawsh", "config.toml"), []byte("[providers.models.local]\nkind = \"mock\"\nfixture = \"fixture.jsonl\"\n"), 0o600)
+	os.WriteFile(filepath.Join(h.dir, ".clawsh", "config.toml"),
+		[]byte("[providers.models.local]\nkind = \"mock\"\nfixture = \"fixture.jsonl\"\n"), 0o600)
 	_, errOut, _ := h.run(t, "clawsh", "-n", text, "--metadata", "k="+text)
 	if out, _, _ := h.run(t, "claw-mem", "export"); !strings.Contains(out, "\u202e") {
 		t.Fatalf("the memory does not hold it: %s", errOut)
 	}
 	os.WriteFile(filepath.Join(h.dir, "lines"), []byte(all+"\n"+
 		`{"v":1,"kind":"user","id":"u1","content":"`+quoted(text)+`"}`+"\n"+
-		`{"v":1,"kind":"tool_call","id":"call-`+quoted(text)+`","tool":"`+quoted(text)+`","args":{"`+quoted(text)+`":1}}`+"\n"), 0o600)
+		`{"v":1,"kind":"tool_call","id":"call-`+quoted(text)+`","tool":"`+quoted(text)+`","args":{"`+quoted(text)+
+		`":1}}`+"\n"), 0o600)
 	return h, strings.ReplaceAll(all, "\x00", "")
 }
 
@@ -111,7 +114,8 @@ func (h *home) onTerminal(t *testing.T, stdin string, words ...string) string {
 	return screen.text()
 }
 
-// TestNothingHostileReachesATerminal: every command of every program, in a home full of hostile text and with hostile arguments.
+// TestNothingHostileReachesATerminal: every command of every program, in a home full of hostile text and with hostile
+// arguments.
 func TestNothingHostileReachesATerminal(t *testing.T) {
 	t.Parallel()
 	h, all := hostileHome(t)
@@ -123,7 +127,8 @@ func TestNothingHostileReachesATerminal(t *testing.T) {
 				continue // what removes the text, and what asks
 			}
 			words := append(strings.Fields(name), h.fill(t, good[name])...)
-			for i, args := range [][]string{words, append(words, "--output-format", "json"), append(strings.Fields(name), all), append(words, "--"+all)} {
+			for i, args := range [][]string{words, append(words, "--output-format", "json"),
+				append(strings.Fields(name), all), append(words, "--"+all)} {
 				stdin := filepath.Join(h.dir, "lines")
 				if i > 0 && filters[name] {
 					stdin = os.DevNull
@@ -142,7 +147,8 @@ func TestNothingHostileReachesATerminal(t *testing.T) {
 			t.Errorf("%s shows %s", tool, at)
 		}
 	}
-	for _, args := range [][]string{{"clawsh", "session", "export"}, {"claw-mem", "export"}, {"clawsh", "-n", "go"}, {"clawsh", "-n", "--events", "go"},
+	for _, args := range [][]string{{"clawsh", "session", "export"}, {"claw-mem", "export"}, {"clawsh", "-n", "go"},
+		{"clawsh", "-n", "--events", "go"},
 		{"clawsh", "-n", "--stream", "go"}, {"clawsh", "memory", "search", "a"}} {
 		text := h.onTerminal(t, os.DevNull, args...)
 		if at := rawAt(text); at != "" || len(text) < 100 {
@@ -157,8 +163,10 @@ func TestNothingHostileReachesATerminal(t *testing.T) {
 // TestDifferentNamesLookDifferent: no two files that a listing names look alike, where no letters of two alphabets do.
 func TestDifferentNamesLookDifferent(t *testing.T) {
 	t.Parallel()
-	names := []string{"a", " a", "a ", "a  ", "a\u00a0", "é", "e\u0301", "a\\nb", "a\nb", `a\x0ab`, "a\u200b", "a\u202e", "a\u034f", "a\ufe0f", "a\xff", `a\xff`,
-		"a\u00ff", "a\ufffd", "가", "\u1100\u1161", "が", "か\u3099", "آ", "ا\u0653", "a\t", "a\u2028", "a\U000e0061", "Å", "A\u030a", "\u212b", " ", "  "}
+	names := []string{"a", " a", "a ", "a  ", "a\u00a0", "é", "e\u0301", "a\\nb", "a\nb", `a\x0ab`, "a\u200b",
+		"a\u202e", "a\u034f", "a\ufe0f", "a\xff", `a\xff`,
+		"a\u00ff", "a\ufffd", "가", "\u1100\u1161", "が", "か\u3099", "آ", "ا\u0653", "a\t", "a\u2028", "a\U000e0061", "Å",
+		"A\u030a", "\u212b", " ", "  "}
 	for _, hostile := range hostileText {
 		names = append(names, hostile)
 	}
@@ -170,7 +178,8 @@ func TestDifferentNamesLookDifferent(t *testing.T) {
 			t.Errorf("%+q is shown as %+q", name, seen)
 		}
 		// what accents do when they are drawn
-		look = strings.NewReplacer("e\u0301", "é", "A\u030a", "Å", "\u212b", "Å", "か\u3099", "が", "\u1100\u1161", "가", "ا\u0653", "آ").Replace(look)
+		look = strings.NewReplacer("e\u0301", "é", "A\u030a", "Å", "\u212b", "Å", "か\u3099", "が", "\u1100\u1161", "가",
+			"ا\u0653", "آ").Replace(look)
 		if other, ok := looks[look]; ok {
 			t.Errorf("%+q and %+q look alike: %s", name, other, strconv.QuoteToASCII(look))
 		}

@@ -21,7 +21,8 @@ var (
 	above = regexp.MustCompile(`^%d [a-z]+(?:, the limit is|, at most|; a call can have at most| are more than| are too many| is too long| were already replaced|, more than the useful maximum)`)
 )
 
-var singular = map[string]bool{"is": true, "was": true, "has": true, "lies": true, "ms": true, "s": true, "as": true, "says": true}
+var singular = map[string]bool{"is": true, "was": true, "has": true, "lies": true, "ms": true, "s": true, "as": true,
+	"says": true}
 
 // TestNoBarePlurals finds texts that would say "1 rounds": numbers are put before words by spelling.Count.
 func TestNoBarePlurals(t *testing.T) {
@@ -48,7 +49,8 @@ func TestNoBarePlurals(t *testing.T) {
 				if !ok {
 					return true
 				}
-				for _, word := range plurals(call, func(name string) bool { return constant[filepath.Dir(path)+"."+name] }) {
+				for _, word := range plurals(call,
+					func(name string) bool { return constant[filepath.Dir(path)+"."+name] }) {
 					t.Errorf("%s: %q is wrong for one: use spelling.Count", path, word)
 				}
 				return true
@@ -71,7 +73,8 @@ func plurals(call *ast.CallExpr, constant func(string) bool) (found []string) {
 			}
 			next++
 			word := counted.FindStringSubmatch(text[at[0]:])
-			if word == nil || singular[word[1]] || next >= len(call.Args) || over.MatchString(text[:at[0]]) || above.MatchString(text[at[0]:]) {
+			if word == nil || singular[word[1]] || next >= len(call.Args) || over.MatchString(text[:at[0]]) ||
+				above.MatchString(text[at[0]:]) {
 				continue
 			}
 			if name, ok := call.Args[next].(*ast.Ident); ok && constant(name.Name) {
@@ -113,8 +116,10 @@ func constants(f *ast.File) (names []string) {
 func TestPlurals(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]bool{
-		`f("%d rounds", n)`: true, `f(w, "of %s: "+"%d entries", x, n)`: true, `f("%v calls", n)`: true, `f("%d%% of %d turns", a, b)`: true,
-		`f("%s", n)`: false, `f("receipt %d is not", n)`: false, `f("more than %d bytes", n)`: false, `f("%d matches (at most %d)", n, m)`: true,
+		`f("%d rounds", n)`: true, `f(w, "of %s: "+"%d entries", x, n)`: true, `f("%v calls", n)`: true,
+		`f("%d%% of %d turns", a, b)`: true,
+		`f("%s", n)`:                  false, `f("receipt %d is not", n)`: false, `f("more than %d bytes", n)`: false,
+		`f("%d matches (at most %d)", n, m)`:          true,
 		`f("it has %d bytes, the limit is %d", n, m)`: false, `f("%d bytes", max)`: false,
 		`f("%d bytes, %d lines", max, n)`: true, `f("%d ms", n)`: false,
 	} {

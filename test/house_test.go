@@ -121,8 +121,8 @@ func TestForbiddenLinks(t *testing.T) {
 	}
 }
 
-// TestStartsNothing looks into the binaries that must not start programs or speak HTTP: no function that does is in them. The gate
-// imports os/exec, by a test's help in a package of the shell's parser; the linker leaves it out.
+// TestStartsNothing looks into the binaries that must not start programs or speak HTTP: no function that does is in
+// them. The gate imports os/exec, by a test's help in a package of the shell's parser; the linker leaves it out.
 func TestStartsNothing(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"claw-gate", "claw-receipt", "claw-mem"} {
@@ -141,7 +141,8 @@ func TestStartsNothing(t *testing.T) {
 			if len(symbol) < 3 || !strings.EqualFold(symbol[1], "t") {
 				continue
 			}
-			for _, never := range []string{"os/exec.", "os.StartProcess", "syscall.StartProcess", "syscall.forkExec", "syscall.Exec", "net/http."} {
+			for _, never := range []string{"os/exec.", "os.StartProcess", "syscall.StartProcess", "syscall.forkExec",
+				"syscall.Exec", "net/http."} {
 				if strings.HasPrefix(symbol[2], never) {
 					t.Errorf("%s has %s", name, symbol[2])
 				}
@@ -162,7 +163,8 @@ func TestMainsAreSmallAndNamesAreNouns(t *testing.T) {
 		}
 	}
 	for _, dir := range goList(t, "-f", "{{.Name}}", "./...") {
-		if slices.Contains([]string{"util", "utils", "common", "helper", "helpers", "types", "manager", "misc", "base"}, dir) {
+		if slices.Contains([]string{"util", "utils", "common", "helper", "helpers", "types", "manager", "misc", "base"},
+			dir) {
 			t.Errorf("package %s: name it for what it owns", dir)
 		}
 	}
@@ -183,7 +185,8 @@ func TestOneCodec(t *testing.T) {
 		if !own && bytes.Contains(b, []byte("\"github.com/go-json-experiment/")) {
 			t.Errorf("%s imports the JSON codec: record and envelope alone do", path)
 		}
-		if !strings.Contains(path, "lib/command/") && !strings.Contains(path, "docs/generate/") && bytes.Contains(b, []byte("os.Exit(")) {
+		if !strings.Contains(path, "lib/command/") && !strings.Contains(path, "docs/generate/") &&
+			bytes.Contains(b, []byte("os.Exit(")) {
 			t.Errorf("%s exits: lib/command alone does", path)
 		}
 		return err
@@ -193,8 +196,8 @@ func TestOneCodec(t *testing.T) {
 	}
 }
 
-// TestOneListOfKinds: nobody but the table keeps a list of kinds of records; what holds for some of them is a trait there, or a row of
-// the memory's forms.
+// TestOneListOfKinds: nobody but the table keeps a list of kinds of records; what holds for some of them is a trait
+// there, or a row of the memory's forms.
 func TestOneListOfKinds(t *testing.T) {
 	t.Parallel()
 	lists := 0
@@ -209,7 +212,8 @@ func TestOneListOfKinds(t *testing.T) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if list, ok := n.(*ast.CompositeLit); ok && kindsIn(list) > 2 {
 				lists++
-				if rel := strings.TrimPrefix(path, "../"); rel != "lib/record/table.go" && rel != "lib/memory/kinds.go" {
+				if rel := strings.TrimPrefix(path, "../"); rel != "lib/record/table.go" &&
+					rel != "lib/memory/kinds.go" {
 					t.Errorf("%s has a list of kinds; give them a trait in lib/record/table.go", rel)
 				}
 			}
@@ -272,11 +276,12 @@ func readList(t *testing.T, path string) []string {
 // ownContainment are ways to tell whether a path lies in a directory, written by hand.
 var ownContainment = regexp.MustCompile(`(HasPrefix|CutPrefix)\(.*\+ ?("/"|string\((os\.Path|filepath\.)Separator\))|filepath\.Rel\(|os\.PathSeparator\)\)`)
 
-// TestOneContainmentCheck: what contains a path is told by lib/place alone. Four packages had a check of their own, and their arguments
-// were not in the same order.
+// TestOneContainmentCheck: what contains a path is told by lib/place alone. Four packages had a check of their own, and
+// their arguments were not in the same order.
 func TestOneContainmentCheck(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{`strings.HasPrefix(path, dir+"/")`, `strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")`, `rel, err := filepath.Rel(base, path)`,
+	for _, bad := range []string{`strings.HasPrefix(path, dir+"/")`,
+		`strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")`, `rel, err := filepath.Rel(base, path)`,
 		`strings.HasPrefix(path, dir+string(os.PathSeparator))`, `strings.CutPrefix(path, dir + "/")`} {
 		if !ownContainment.MatchString(bad) {
 			t.Errorf("%s is not found", bad)
@@ -284,7 +289,8 @@ func TestOneContainmentCheck(t *testing.T) {
 	}
 	for _, top := range []string{"../lib", "../cmd"} {
 		err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "lib/place/") {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+				strings.Contains(path, "lib/place/") {
 				return err
 			}
 			text, err := os.ReadFile(path)

@@ -14,7 +14,8 @@ import (
 	"clawsh/test/need"
 )
 
-// TestPagesAreMade: what is made from tables, pages of docs/ and clawsh's commands of stages, is what make docs writes now.
+// TestPagesAreMade: what is made from tables, pages of docs/ and clawsh's commands of stages, is what make docs writes
+// now.
 func TestPagesAreMade(t *testing.T) {
 	t.Parallel()
 	programs, err := manual.Programs(bin)
@@ -48,7 +49,8 @@ func share(t *testing.T, date string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := manual.WriteShare(dir, bin, string(schemas), programs, manual.Build{Version: "1.2.3", Date: date}); err != nil {
+	if err := manual.WriteShare(dir, bin, string(schemas), programs,
+		manual.Build{Version: "1.2.3", Date: date}); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -77,7 +79,8 @@ func listed(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestManPages: there is one for each program and each format, mandoc finds nothing wrong with them, and they can be reproduced.
+// TestManPages: there is one for each program and each format, mandoc finds nothing wrong with them, and they can be
+// reproduced.
 func TestManPages(t *testing.T) {
 	t.Parallel()
 	dir := share(t, "2026-05-12")
@@ -156,8 +159,8 @@ func installer(t *testing.T, fail bool, args ...string) string {
 	return string(out)
 }
 
-// TestUninstallRemovesWhatInstallPutThere: what was there before is there afterwards, and nothing else; a version that has a file no
-// more takes it away.
+// TestUninstallRemovesWhatInstallPutThere: what was there before is there afterwards, and nothing else; a version that
+// has a file no more takes it away.
 func TestUninstallRemovesWhatInstallPutThere(t *testing.T) {
 	t.Parallel()
 	prefix := filepath.Join(t.TempDir(), "a prefix", "usr")
@@ -188,8 +191,10 @@ func TestUninstallRemovesWhatInstallPutThere(t *testing.T) {
 	}
 	installer(t, false, "install", prefix, bin, share(t, "2026-05-13"))
 	now := listed(t, prefix)
-	for _, want := range []string{"/bin/clawsh", "/bin/claw-loop", "/share/man/man1/clawsh.1", "/share/man/man5/clawsh-config.5",
-		"/share/bash-completion/completions/clawsh", "/share/zsh/site-functions/_clawsh", "/share/fish/vendor_completions.d/clawsh.fish"} {
+	for _, want := range []string{"/bin/clawsh", "/bin/claw-loop", "/share/man/man1/clawsh.1",
+		"/share/man/man5/clawsh-config.5",
+		"/share/bash-completion/completions/clawsh", "/share/zsh/site-functions/_clawsh",
+		"/share/fish/vendor_completions.d/clawsh.fish"} {
 		if now[want] == "" {
 			t.Errorf("no %s is installed", want)
 		}
@@ -207,12 +212,16 @@ func TestUninstallRemovesWhatInstallPutThere(t *testing.T) {
 	}
 }
 
-// TestUninstallStaysBelow: a list that names what is elsewhere, or what a link leads to, is refused, and nothing is removed.
+// TestUninstallStaysBelow: a list that names what is elsewhere, or what a link leads to, is refused, and nothing is
+// removed.
 func TestUninstallStaysBelow(t *testing.T) {
 	t.Parallel()
-	for _, list := range []string{"f ../precious\n", "f share/../../precious\n", "f TOP/precious\n", "f /TOP/precious\n", "d ../usr/..\n",
-		"f ../precious", "f bin/clawsh\nf ../precious\n", "f out/precious\n", "f ./out/precious\n", "f share/out/precious\n",
-		"f share/a b/precious\n", "f out/deep/precious\n", "d out/deep\n", "f out//precious\n", "../precious\n", "x out\n", "\n"} {
+	for _, list := range []string{"f ../precious\n", "f share/../../precious\n", "f TOP/precious\n",
+		"f /TOP/precious\n", "d ../usr/..\n",
+		"f ../precious", "f bin/clawsh\nf ../precious\n", "f out/precious\n", "f ./out/precious\n",
+		"f share/out/precious\n",
+		"f share/a b/precious\n", "f out/deep/precious\n", "d out/deep\n", "f out//precious\n", "../precious\n",
+		"x out\n", "\n"} {
 		for _, args := range [][]string{{"uninstall", "PREFIX"}, {"install", "PREFIX", bin, "SHARE"}} {
 			top := t.TempDir()
 			prefix := top + "/usr"
@@ -238,7 +247,8 @@ func TestUninstallStaysBelow(t *testing.T) {
 			before := listed(t, top)
 			command := strings.NewReplacer("PREFIX", prefix, "SHARE", top+"/share").Replace(strings.Join(args, "\n"))
 			out, err := exec.Command("../install.sh", strings.Split(command, "\n")...).CombinedOutput()
-			if err == nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), "nothing was changed") {
+			if err == nil || strings.Count(string(out), "\n") != 1 ||
+				!strings.Contains(string(out), "nothing was changed") {
 				t.Errorf("%s %q: %v: %s", args[0], list, err, out)
 			}
 			if !maps.Equal(before, listed(t, top)) {

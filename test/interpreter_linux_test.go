@@ -14,8 +14,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// explosions are commands that take without bound what an interpreter has: each way to make a large text with each way to use it,
-// and all forms of repeating. The interpreter refuses some of them at once.
+// explosions are commands that take without bound what an interpreter has: each way to make a large text with each way
+// to use it, and all forms of repeating. The interpreter refuses some of them at once.
 func explosions() []string {
 	large := map[string]string{
 		"replacing": "x=aaaaaaaa; for i in 1 2 3 4 5 6 7 8 9; do x=${x//a/aaaaaaaa}; done",
@@ -30,15 +30,21 @@ func explosions() []string {
 			out = append(out, make+use)
 		}
 	}
-	out = append(out, "echo {1..100000000}", "echo {1..1000}{1..1000}{1..1000}", "for i in {1..100000000}; do :; done", "printf '%2000000000d' 1", "printf '%*d' 2000000000 1",
-		"while ((1)); do ((n++)); done", "for ((;;)); do :; done", "until [[ a ]] && false; do :; done", "a=(x); for i in {1..40}; do a+=(${a[@]}); done",
-		"a=(x); for i in {1..40}; do a=(${a[@]} ${a[@]}); done", "f() { f; }; f", "f() { (f); }; f", "f() { x=$(f); }; f", "f() { eval f; }; f",
-		"x=$(printf '%10000000s'); for i in {1..50000}; do [[ $x == *a*a*a*b ]]; done", "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaa; done",
-		"x=$(while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done)", "x=$(yes)", "set -- x; while :; do set -- $@ $@; done")
+	out = append(out, "echo {1..100000000}", "echo {1..1000}{1..1000}{1..1000}", "for i in {1..100000000}; do :; done",
+		"printf '%2000000000d' 1", "printf '%*d' 2000000000 1",
+		"while ((1)); do ((n++)); done", "for ((;;)); do :; done", "until [[ a ]] && false; do :; done",
+		"a=(x); for i in {1..40}; do a+=(${a[@]}); done",
+		"a=(x); for i in {1..40}; do a=(${a[@]} ${a[@]}); done", "f() { f; }; f", "f() { (f); }; f",
+		"f() { x=$(f); }; f", "f() { eval f; }; f",
+		"x=$(printf '%10000000s'); for i in {1..50000}; do [[ $x == *a*a*a*b ]]; done",
+		"while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaa; done",
+		"x=$(while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done)", "x=$(yes)",
+		"set -- x; while :; do set -- $@ $@; done")
 	return out
 }
 
-// Whatever a command makes its interpreter take, the call ends, the stage has not grown by it, and it answers the next call.
+// Whatever a command makes its interpreter take, the call ends, the stage has not grown by it, and it answers the next
+// call.
 func TestInterpreterIsBounded(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -73,7 +79,8 @@ func TestInterpreterIsBounded(t *testing.T) {
 	runWithin := func(command string, seconds int, limits map[string]int) record.ToolResult {
 		count++
 		args, _ := record.Encode(map[string]any{"command": command, "timeout_s": seconds, "sandbox": limits})
-		line, err := record.Encode(record.ToolCall{V: record.Version, Kind: record.KindToolCall, ID: fmt.Sprint("call-", count), ConversationID: "conv-1", Tool: "shell", Args: args})
+		line, err := record.Encode(record.ToolCall{V: record.Version, Kind: record.KindToolCall,
+			ID: fmt.Sprint("call-", count), ConversationID: "conv-1", Tool: "shell", Args: args})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +99,8 @@ func TestInterpreterIsBounded(t *testing.T) {
 	const most = 200 << 10 // KiB: of the stage, with the text of results
 	for _, command := range explosions() {
 		r := run(command)
-		t.Logf("%5d ms, the stage %3d MiB: %q: %s", r.Metadata.DurationMS, peak(t, cmd.Process.Pid)>>10, command, r.Error)
+		t.Logf("%5d ms, the stage %3d MiB: %q: %s", r.Metadata.DurationMS, peak(t, cmd.Process.Pid)>>10, command,
+			r.Error)
 		if r.Status == record.StatusDenied || r.Status == record.StatusFailed && r.Error == "" {
 			t.Errorf("%q: %s %s", command, r.Status, r.Error)
 		}
@@ -100,7 +108,8 @@ func TestInterpreterIsBounded(t *testing.T) {
 			t.Fatalf("the stage took %d MiB by %q", peak(t, cmd.Process.Pid)>>10, command)
 		}
 	}
-	if r := runWithin("while ((1)); do ((n++)); done", 60, map[string]int{"cpu_s": 1}); !strings.Contains(r.Error, "CPU time") {
+	if r := runWithin("while ((1)); do ((n++)); done", 60, map[string]int{"cpu_s": 1}); !strings.Contains(r.Error,
+		"CPU time") {
 		t.Errorf("without end, with a second of processor time: %+v", r)
 	}
 	if r := run("echo fine"); !r.Success || r.Output != "fine\n" {

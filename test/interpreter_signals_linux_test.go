@@ -8,13 +8,15 @@ import (
 	"testing"
 )
 
-// withHelper builds a program for what a shell cannot do by itself, and returns a function that runs commands in a workspace which has it.
+// withHelper builds a program for what a shell cannot do by itself, and returns a function that runs commands in a
+// workspace which has it.
 func withHelper(t *testing.T, engine, source string) (workspace string, run func(command string) (string, error)) {
 	t.Helper()
 	needSandbox(t)
 	home := t.TempDir()
 	env := []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + home}
-	cmd := exec.Command("sh", "-ec", `clawsh init; sed -i -e 's/^autonomy = .*/autonomy = "full"/' -e 's/^sandbox = .*/sandbox = "'$1'"/' .clawsh/config.toml`, "sh", engine)
+	cmd := exec.Command("sh", "-ec",
+		`clawsh init; sed -i -e 's/^autonomy = .*/autonomy = "full"/' -e 's/^sandbox = .*/sandbox = "'$1'"/' .clawsh/config.toml`, "sh", engine)
 	cmd.Dir, cmd.Env = home, env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -28,7 +30,8 @@ func withHelper(t *testing.T, engine, source string) (workspace string, run func
 		t.Fatalf("%v: %s", err, out)
 	}
 	return workspace, func(command string) (string, error) {
-		cmd := exec.Command(bin+"/clawsh", "tool", "run", "shell", "--json", fmt.Sprintf(`{"command":%q,"timeout_s":120}`, command))
+		cmd := exec.Command(bin+"/clawsh", "tool", "run", "shell", "--json",
+			fmt.Sprintf(`{"command":%q,"timeout_s":120}`, command))
 		cmd.Dir, cmd.Env = home, env
 		out, err := cmd.CombinedOutput()
 		return string(out), err
@@ -68,7 +71,8 @@ func TestNoProgramSignalsItsInterpreter(t *testing.T) {
 			for i := range 20 {
 				signal := []string{"0", "19", "9"}[i%3]
 				out, err := run(strings.Repeat("./helper "+signal+"; ", 3) + "echo alive")
-				if err != nil || strings.Contains(out, "reached") || strings.Count(out, "held\n") != 3 || !strings.Contains(out, "alive") {
+				if err != nil || strings.Contains(out, "reached") || strings.Count(out, "held\n") != 3 ||
+					!strings.Contains(out, "alive") {
 					t.Fatalf("call %d, signal %s: %v: %s", i, signal, err, out)
 				}
 			}
@@ -104,7 +108,8 @@ func TestNoProgramTakesLaterOutput(t *testing.T) {
 	for _, engine := range []string{"native", "landlock", "off"} {
 		t.Run(engine, func(t *testing.T) {
 			workspace, run := withHelper(t, engine, nonblocking)
-			if err := os.WriteFile(workspace+"/A", []byte(strings.Repeat("0123456789abcde\n", 100_000)), 0o600); err != nil {
+			if err := os.WriteFile(workspace+"/A", []byte(strings.Repeat("0123456789abcde\n", 100_000)),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			for _, command := range []string{

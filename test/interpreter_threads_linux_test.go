@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// toucher is a program that tries everything by which one process has an effect on another, on each thread of the process that
-// started it, for as long as it is told: those that it finds, and those that it guesses. It is quick: a thread may be there but
-// for a moment.
+// toucher is a program that tries everything by which one process has an effect on another, on each thread of the
+// process that started it, for as long as it is told: those that it finds, and those that it guesses. It is quick: a
+// thread may be there but for a moment.
 const toucher = `package main
 
 import (
@@ -143,7 +143,8 @@ func main() {
 // numbers are what the package syscall has no names for.
 func numbers() string {
 	return fmt.Sprintf("\nconst (\n\ttgsigqueue = %d\n\tpidfdOpen = %d\n\tpidfdSignal = %d\n\tpidfdGet = %d\n\treadv = %d\n\twritev = %d\n\tsetattr = %d\n\tkcmp = %d\n)\n",
-		unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_VM_READV,
+		unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_PIDFD_GETFD,
+		unix.SYS_PROCESS_VM_READV,
 		unix.SYS_PROCESS_VM_WRITEV, unix.SYS_SCHED_SETATTR, unix.SYS_KCMP)
 }
 

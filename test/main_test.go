@@ -1,5 +1,5 @@
-// Package test drives the real binaries: scripts in scripts/ over real pipes, files, sockets and terminals; the contract
-// that every command keeps; and the rules of the house.
+// Package test drives the real binaries: scripts in scripts/ over real pipes, files, sockets and terminals; the
+// contract that every command keeps; and the rules of the house.
 package test
 
 import (
@@ -73,8 +73,9 @@ func TestScripts(t *testing.T) {
 		}
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
-			testscript.Run(t, testscript.Params{Dir: dir, Setup: setup, RequireExplicitExec: true, RequireUniqueNames: true,
-				UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "", Cmds: commands, Condition: required})
+			testscript.Run(t, testscript.Params{Dir: dir, Setup: setup, RequireExplicitExec: true,
+				RequireUniqueNames: true,
+				UpdateScripts:      os.Getenv("UPDATE_SCRIPTS") != "", Cmds: commands, Condition: required})
 		})
 	}
 }
@@ -88,8 +89,10 @@ func setup(e *testscript.Env) error {
 			return err
 		}
 	}
-	for _, kv := range [][2]string{{"HOME", home}, {"CLAWSH_HOME", filepath.Join(home, ".clawsh")}, {"TMPDIR", tmp}, {"WS", filepath.Join(home, "clawsh-workspace")},
-		{"PATH", bin + string(os.PathListSeparator) + os.Getenv("PATH")}, {"LANG", "C.UTF-8"}, {"TZ", "UTC"}, {"BIN", bin}} {
+	for _, kv := range [][2]string{{"HOME", home}, {"CLAWSH_HOME", filepath.Join(home, ".clawsh")}, {"TMPDIR", tmp},
+		{"WS", filepath.Join(home, "clawsh-workspace")},
+		{"PATH", bin + string(os.PathListSeparator) + os.Getenv("PATH")}, {"LANG", "C.UTF-8"}, {"TZ", "UTC"},
+		{"BIN", bin}} {
 		e.Setenv(kv[0], kv[1])
 	}
 	return nil
@@ -109,7 +112,8 @@ func condition(cond string) (bool, error) {
 	return err == nil, nil
 }
 
-// required is condition, but a lack of what CLAWSH_REQUIRE names is an error: a script must not be skipped for want of it.
+// required is condition, but a lack of what CLAWSH_REQUIRE names is an error: a script must not be skipped for want of
+// it.
 func required(cond string) (bool, error) {
 	ok, err := condition(cond)
 	if err == nil && !ok && need.Required(cond) {
@@ -125,8 +129,8 @@ func needSandbox(t testing.TB) {
 	}
 }
 
-// sandboxWorks tells whether programs can be confined here at all: scripts about what runs in the sandbox skip, and say so, where
-// a host does not let us make one.
+// sandboxWorks tells whether programs can be confined here at all: scripts about what runs in the sandbox skip, and say
+// so, where a host does not let us make one.
 var sandboxWorks = sync.OnceValue(func() bool {
 	home, err := os.MkdirTemp("", "clawsh-sandbox-")
 	if err != nil {
@@ -192,7 +196,8 @@ func edit(ts *testscript.TestScript, s config.Setting) {
 	ts.Check(os.WriteFile(path, out, 0o600))
 }
 
-// waitFor: waitfor FILE [TEXT] — waits until the file is there, and holds the text; ! waitfor PATTERN until there is none.
+// waitFor: waitfor FILE [TEXT] — waits until the file is there, and holds the text; ! waitfor PATTERN until there is
+// none.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

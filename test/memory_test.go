@@ -48,7 +48,8 @@ func startMem(t *testing.T, h *home, argv ...string) *memProcess {
 func (p *memProcess) feed(name string, n int) {
 	defer p.in.Close()
 	for i := range n {
-		_, err := fmt.Fprintf(p.in, `{"v":1,"kind":"user","id":"%s-%d","conversation_id":"conv-%s","turn_id":"turn-%d","content":"message %s %d %s"}`+"\n", name, i, name, i, name, i, strings.Repeat("word ", 40))
+		_, err := fmt.Fprintf(p.in,
+			`{"v":1,"kind":"user","id":"%s-%d","conversation_id":"conv-%s","turn_id":"turn-%d","content":"message %s %d %s"}`+"\n", name, i, name, i, name, i, strings.Repeat("word ", 40))
 		if err != nil {
 			return
 		}
@@ -88,7 +89,8 @@ func holds(t *testing.T, h *home, ids []string) {
 	}
 }
 
-// TestEightProcessesRemember: eight claw-mem write at once without an error, and others read, delete and back up meanwhile.
+// TestEightProcessesRemember: eight claw-mem write at once without an error, and others read, delete and back up
+// meanwhile.
 func TestEightProcessesRemember(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -107,7 +109,8 @@ func TestEightProcessesRemember(t *testing.T) {
 		})
 	}
 	for i := range 3 {
-		for _, words := range [][]string{{"check"}, {"list"}, {"backup", fmt.Sprintf("%s/copy-%d", h.dir, i)}, {"usage"}} {
+		for _, words := range [][]string{{"check"}, {"list"}, {"backup", fmt.Sprintf("%s/copy-%d", h.dir, i)},
+			{"usage"}} {
 			_, errOut, code := h.run(t, append([]string{"claw-mem"}, words...)...)
 			if code != 0 && (words[0] != "check" || strings.Contains(errOut, "memory.")) {
 				t.Errorf("claw-mem %v beside eight writers: exit %d: %s", words, code, errOut)
@@ -150,8 +153,8 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	holds(t, h, acknowledged)
 }
 
-// fullDisk is run in namespaces of its own, where it may mount a small disk: it fills the disk through claw-mem, looks at what is
-// there while it is full, and again when there is room.
+// fullDisk is run in namespaces of its own, where it may mount a small disk: it fills the disk through claw-mem, looks
+// at what is there while it is full, and again when there is room.
 const fullDisk = `set -e
 mkdir -p "$CLAWSH_HOME"
 mount -t tmpfs -o mode=700,size=1500k tmpfs "$CLAWSH_HOME"
@@ -172,7 +175,8 @@ func TestFullDiskLosesNothing(t *testing.T) {
 		need.Skip(t, need.Namespaces, "a small disk of our own cannot be made: %v", err)
 	}
 	dir := t.TempDir()
-	h := &home{dir: dir, env: []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + dir}}
+	h := &home{dir: dir, env: []string{"HOME=" + dir, "CLAWSH_HOME=" + dir + "/.clawsh", "PATH=" + bin + ":" +
+		os.Getenv("PATH"), "TMPDIR=" + dir}}
 	p := startMem(t, h, "unshare", "-rm", "--", "sh", "-c", "cd \"$HOME\"\n"+fullDisk)
 	go p.feed("full", 6000)
 	var said []string
@@ -182,7 +186,8 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	if err := p.cmd.Wait(); err != nil {
 		t.Fatalf("%v: %q %s", err, said, &p.stderr)
 	}
-	if got := strings.Join(said, ", "); got != "full: exit 1, check: exit 1, export: exit 0, then: exit 0, after: exit 0" &&
+	if got := strings.Join(said,
+		", "); got != "full: exit 1, check: exit 1, export: exit 0, then: exit 0, after: exit 0" &&
 		got != "full: exit 1, check: exit 0, export: exit 0, then: exit 0, after: exit 0" {
 		t.Errorf("%s\n%s", got, &p.stderr)
 	}

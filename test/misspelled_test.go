@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestMisspelledCommands: whatever command of a group is misspelled, the one that was meant is suggested, as it is typed.
+// TestMisspelledCommands: whatever command of a group is misspelled, the one that was meant is suggested, as it is
+// typed.
 func TestMisspelledCommands(t *testing.T) {
 	h := newHome(t)
 	for _, program := range binaries(t) {

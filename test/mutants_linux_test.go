@@ -19,10 +19,10 @@ import (
 // canarySecret is in files outside the workspace, and in no output.
 const canarySecret = "canary-7f3ad1c9"
 
-// TestMutantsTouchNothing is an attacker's week: mutations of the hostile commands, at the level full, where only what is
-// blocked is stopped, through the real gate and the real executor in the sandbox, as nobody if that can be. No file outside the
-// workspace is changed, made, or shown. A few batches of them run, or those for which ATTACK_TIME suffices; ATTACK_SEED says where
-// it begins: the same seed gives the same commands.
+// TestMutantsTouchNothing is an attacker's week: mutations of the hostile commands, at the level full, where only what
+// is blocked is stopped, through the real gate and the real executor in the sandbox, as nobody if that can be. No file
+// outside the workspace is changed, made, or shown. A few batches of them run, or those for which ATTACK_TIME suffices;
+// ATTACK_SEED says where it begins: the same seed gives the same commands.
 func TestMutantsTouchNothing(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

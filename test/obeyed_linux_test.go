@@ -15,8 +15,8 @@ import (
 	"clawsh/test/need"
 )
 
-// TestObeyedFiles shows for each program that it really obeys: it is started in a workspace with the file, and the canary is there. Then
-// it shows that clawsh, at the level full with nobody to ask, writes the file by no route.
+// TestObeyedFiles shows for each program that it really obeys: it is started in a workspace with the file, and the
+// canary is there. Then it shows that clawsh, at the level full with nobody to ask, writes the file by no route.
 func TestObeyedFiles(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -112,7 +112,8 @@ func refusesToWrite(t *testing.T, file string) {
 			// What no judge can see, the sandbox holds.
 			add("shell", map[string]any{"command": "printf " + name + " | xargs cp seed"})
 			add("shell",
-				map[string]any{"command": "sh -c 'a=" + name[:2] + "; mkdir -p $(dirname ${a}" + name[2:] + "); echo evil >${a}" + name[2:] + "'"})
+				map[string]any{"command": "sh -c 'a=" + name[:2] + "; mkdir -p $(dirname ${a}" + name[2:] +
+					"); echo evil >${a}" + name[2:] + "'"})
 		}
 	}
 	out := run("claw-gate | claw-exec", in.Bytes())
@@ -192,7 +193,8 @@ var said = map[string]string{
 	".hg":                     "hg help config: .hg/hgrc",
 	".jj":                     "manual pages of jj, sl, bzr: settings of a repository",
 	".kshrc":                  "ksh(1), tcsh(1), pwsh: about_Profiles",
-	".inputrc":                "readline(3)", ".mise.toml": "mise.jdx.dev/hooks.html", ".autoenv": "github.com/hyperupcall/autoenv",
+	".inputrc":                "readline(3)", ".mise.toml": "mise.jdx.dev/hooks.html",
+	".autoenv":   "github.com/hyperupcall/autoenv",
 	".xprofile":  "systemd.unit(5), XDG autostart",
 	".local/bin": "file-hierarchy(7)", ".config/nvim": "nvim: :help init.lua",
 	".dir-locals.el":   "Emacs manual, Per-Directory Local Variables",

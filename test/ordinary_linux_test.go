@@ -14,9 +14,9 @@ import (
 	"clawsh/test/need"
 )
 
-// TestOrdinaryCommandsRun runs the ordinary commands of the corpus, permitted at medium risk, through the real gate and the real
-// executor: what the gate took for understood is not refused when its words are known. Whether a command finds what it looks
-// for is its own affair.
+// TestOrdinaryCommandsRun runs the ordinary commands of the corpus, permitted at medium risk, through the real gate and
+// the real executor: what the gate took for understood is not refused when its words are known. Whether a command finds
+// what it looks for is its own affair.
 func TestOrdinaryCommandsRun(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -40,11 +40,13 @@ func TestOrdinaryCommandsRun(t *testing.T) {
 		if c.File != corpus.Ordinary && (c.File != corpus.Work || c.Want != corpus.LevelMedium) || !need.OneIn(4, i) {
 			continue
 		}
-		args, err := record.Encode(map[string]string{"command": strings.NewReplacer("{{W}}", w, "{{HOME}}", home).Replace(c.Command)})
+		args, err := record.Encode(map[string]string{"command": strings.NewReplacer("{{W}}", w, "{{HOME}}", home).
+			Replace(c.Command)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		line, err := record.Encode(record.ToolCall{V: record.Version, Kind: record.KindToolCall, ID: "call-" + strconv.Itoa(i+1), ConversationID: "conv-1", Tool: "shell", Args: args})
+		line, err := record.Encode(record.ToolCall{V: record.Version, Kind: record.KindToolCall,
+			ID: "call-" + strconv.Itoa(i+1), ConversationID: "conv-1", Tool: "shell", Args: args})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,10 +20,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pty: pty SCRIPT COMMAND… — runs the command on a pseudo-terminal that is its controlling terminal. SCRIPT is a file with
-// one step a line: "expect TEXT" waits until TEXT was printed after the last match; "send TEXT" types it (\n, \r, \x03 are
-// understood), before the command is started if it is the first step; "paste N TEXT" types it N times, as it arrives over a slow
-// connection, 16 bytes in a millisecond; "size ROWS COLUMNS", before all others, says how large the
+// pty: pty SCRIPT COMMAND… — runs the command on a pseudo-terminal that is its controlling terminal. SCRIPT is a file
+// with one step a line: "expect TEXT" waits until TEXT was printed after the last match; "send TEXT" types it (\n, \r,
+// \x03 are understood), before the command is started if it is the first step; "paste N TEXT" types it N times, as it
+// arrives over a slow connection, 16 bytes in a millisecond; "size ROWS COLUMNS", before all others, says how large the
 // screen is; "hangup" closes the terminal; "touch FILE" makes a file. What was printed is kept in the file "tty".
 func pty(ts *testscript.TestScript, neg bool, args []string) {
 	master, slave, err := openPTY()
@@ -35,7 +35,8 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"HOME", "CLAWSH_HOME", "PATH", "TMPDIR", "LANG", "TZ", "CLAWSH_CONFIG", "TEST_API_KEY", "NO_COLOR"} {
+	for _, name := range []string{"HOME", "CLAWSH_HOME", "PATH", "TMPDIR", "LANG", "TZ", "CLAWSH_CONFIG",
+		"TEST_API_KEY", "NO_COLOR"} {
 		if v := ts.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}
@@ -48,7 +49,8 @@ func pty(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(resize(slave, size))
 		steps = steps[1:]
 	}
-	if ahead, ok := strings.CutPrefix(steps[0], "send "); ok { // however fast the program is, this is there before it asks
+	// however fast the program is, this is there before it asks
+	if ahead, ok := strings.CutPrefix(steps[0], "send "); ok {
 		master.WriteString(typed(ahead))
 		steps = steps[1:]
 	}
@@ -112,7 +114,8 @@ func resize(f *os.File, size string) error {
 
 // typed is what a step types.
 func typed(text string) string {
-	return strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\x03`, "\x03", `\x04`, "\x04", `\x7f`, "\x7f", `\x17`, "\x17", `\xcc\x81`, "\xcc\x81", `\e`, "\x1b").Replace(text)
+	return strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\x03`, "\x03", `\x04`, "\x04", `\x7f`, "\x7f", `\x17`, "\x17",
+		`\xcc\x81`, "\xcc\x81", `\e`, "\x1b").Replace(text)
 }
 
 func waitFor20(cmd *exec.Cmd) error {

@@ -15,13 +15,15 @@ func TestREADMEExamples(t *testing.T) { runExamples(t, newHome(t), "../README.md
 // TestGuideExamples does the same with the guide's.
 func TestGuideExamples(t *testing.T) { runExamples(t, newHome(t), "../docs/GUIDE.md", 6) }
 
-// TestREADMETranscript runs what the README shows, in the project that it is about; an ellipsis stands for what differs each time.
+// TestREADMETranscript runs what the README shows, in the project that it is about; an ellipsis stands for what differs
+// each time.
 func TestREADMETranscript(t *testing.T) {
 	t.Parallel()
 	h := &home{dir: t.TempDir()}
 	h.env = []string{"HOME=" + h.dir, "PATH=" + bin + ":" + os.Getenv("PATH"), "TZ=UTC"}
 	h.run(t, "clawsh", "init")
-	for name, text := range map[string]string{"README.md": "# A small project\n", "main.go": "package main\n\nfunc main() {}\n"} {
+	for name, text := range map[string]string{"README.md": "# A small project\n",
+		"main.go": "package main\n\nfunc main() {}\n"} {
 		if err := os.WriteFile(h.dir+"/clawsh-workspace/"+name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +110,8 @@ func TestChainCanBeVerifiedWithoutClawsh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	os.WriteFile(home+"/.clawsh/tool_receipts.log", []byte(strings.Replace(string(log), `"risk":"low"`, `"risk":"high"`, 1)), 0o600)
+	os.WriteFile(home+"/.clawsh/tool_receipts.log",
+		[]byte(strings.Replace(string(log), `"risk":"low"`, `"risk":"high"`, 1)), 0o600)
 	if out := runExamples(t, h, "../docs/SCHEMAS.md", 1); !strings.Contains(out, "broken: ") {
 		t.Errorf("an edited log: %q", out)
 	}

@@ -13,16 +13,19 @@ import (
 	"clawsh/lib/command"
 )
 
-// The release itself is made and tested by "make release-test", which takes minutes; these tests hold its data to the code.
+// The release itself is made and tested by "make release-test", which takes minutes; these tests hold its data to the
+// code.
 
 var systems = []string{"linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64"}
 
-// TestReleaseNamesEveryProgram: what is tried after an installation, and what the licence and the version are, is said alike everywhere.
+// TestReleaseNamesEveryProgram: what is tried after an installation, and what the licence and the version are, is said
+// alike everywhere.
 func TestReleaseNamesEveryProgram(t *testing.T) {
 	t.Parallel()
 	run, formula := read(t, "../.release/run"), read(t, "../.release/clawsh.rb")
-	for path, pattern := range map[string]string{"../Makefile": `(?m)^PROGRAMS := (.*)$`, "../.release/clawsh.rb": `%w\[(.*)\]\.each`,
-		"../.release/test": `(?m)^programs='(.*)'$`} {
+	for path, pattern := range map[string]string{"../Makefile": `(?m)^PROGRAMS := (.*)$`,
+		"../.release/clawsh.rb": `%w\[(.*)\]\.each`,
+		"../.release/test":      `(?m)^programs='(.*)'$`} {
 		m := regexp.MustCompile(pattern).FindStringSubmatch(read(t, path))
 		if m == nil {
 			t.Errorf("%s lists no programs", path)
@@ -39,13 +42,15 @@ func TestReleaseNamesEveryProgram(t *testing.T) {
 	if version == nil || !strings.Contains(read(t, "../go.mod"), "\ngo "+version[1]+".") {
 		t.Errorf(".release/run builds with %q, go.mod wants another", version)
 	}
-	if !strings.Contains(formula, "\n  license \"MIT\"\n") || !strings.Contains(read(t, "../.release/nfpm.yaml"), "\nlicense: MIT\n") ||
+	if !strings.Contains(formula, "\n  license \"MIT\"\n") ||
+		!strings.Contains(read(t, "../.release/nfpm.yaml"), "\nlicense: MIT\n") ||
 		!strings.Contains(read(t, "../.release/Containerfile"), `image.licenses="MIT"`) {
 		t.Error("formula, packages and container file do not all say that the licence is MIT")
 	}
 }
 
-// TestReleaseTemplatesAreFilled: each place in the formula and the container file is one that .release/run fills in, and each archive has its hash.
+// TestReleaseTemplatesAreFilled: each place in the formula and the container file is one that .release/run fills in,
+// and each archive has its hash.
 func TestReleaseTemplatesAreFilled(t *testing.T) {
 	t.Parallel()
 	known := []string{"@VERSION@", "@COMMIT@", "@HOMEPAGE@", "@URL@"}
@@ -54,7 +59,8 @@ func TestReleaseTemplatesAreFilled(t *testing.T) {
 			t.Errorf(".release/run does not fill in %s", name)
 		}
 	}
-	for path, wants := range map[string][]string{"../.release/clawsh.rb": systems, "../.release/Containerfile": systems[:2]} {
+	for path, wants := range map[string][]string{"../.release/clawsh.rb": systems,
+		"../.release/Containerfile": systems[:2]} {
 		text := read(t, path)
 		var hashes []string
 		for _, system := range wants {
@@ -63,7 +69,8 @@ func TestReleaseTemplatesAreFilled(t *testing.T) {
 			if strings.Count(text, hash) != 1 {
 				t.Errorf("%s names %s not once", path, hash)
 			}
-			if strings.HasSuffix(path, ".rb") && !regexp.MustCompile(`clawsh-@VERSION@-`+system+`\.tar\.gz"\n\s+sha256 "`+hash+`"`).MatchString(text) {
+			if strings.HasSuffix(path, ".rb") &&
+				!regexp.MustCompile(`clawsh-@VERSION@-`+system+`\.tar\.gz"\n\s+sha256 "`+hash+`"`).MatchString(text) {
 				t.Errorf("%s: the hash of %s does not follow its address", path, system)
 			}
 		}
@@ -75,8 +82,8 @@ func TestReleaseTemplatesAreFilled(t *testing.T) {
 	}
 }
 
-// TestComponentsAreWhatIsLinked makes the list of components of the programs under test: it names each program, and each module that go
-// links, with its checksum, and no path of the machine.
+// TestComponentsAreWhatIsLinked makes the list of components of the programs under test: it names each program, and
+// each module that go links, with its checksum, and no path of the machine.
 func TestComponentsAreWhatIsLinked(t *testing.T) {
 	t.Parallel()
 	args := []string{"version", "-m", "-json"}
@@ -87,7 +94,8 @@ func TestComponentsAreWhatIsLinked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jq := exec.Command("jq", "-n", "--arg", "version", command.Version, "--arg", "date", "2026-11-22T00:00:00Z", "--arg", "target", "linux/amd64",
+	jq := exec.Command("jq", "-n", "--arg", "version", command.Version, "--arg", "date", "2026-11-22T00:00:00Z",
+		"--arg", "target", "linux/amd64",
 		"-f", "../.release/sbom.jq")
 	jq.Stdin, jq.Stderr = strings.NewReader(string(builds)), os.Stderr
 	out, err := jq.Output()

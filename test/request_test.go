@@ -35,7 +35,8 @@ func TestFirstRequestIsSmall(t *testing.T) {
 	text, err := os.ReadFile(path)
 	if err == nil {
 		text, err = config.Edit(text, []config.Setting{{Key: "default_provider", Value: "openai_compatible"},
-			{Key: "providers.models.openai_compatible.base_url", Value: srv.URL}, {Key: "providers.models.openai_compatible.api_key_env", Value: ""}})
+			{Key: "providers.models.openai_compatible.base_url", Value: srv.URL},
+			{Key: "providers.models.openai_compatible.api_key_env", Value: ""}})
 	}
 	if err == nil {
 		err = os.WriteFile(path, text, 0o600)
@@ -55,6 +56,7 @@ func TestFirstRequestIsSmall(t *testing.T) {
 		sum += p.Bytes
 	}
 	if len(body) >= request.Limit || sum != len(body) || len(parts) < 10 {
-		t.Errorf("%d bytes in %d parts, which have %d bytes; the limit is %d", len(body), len(parts), sum, request.Limit)
+		t.Errorf("%d bytes in %d parts, which have %d bytes; the limit is %d", len(body), len(parts), sum,
+			request.Limit)
 	}
 }

@@ -14,15 +14,22 @@ import (
 func fakes() []string {
 	fake := func(n int) string { return strings.Repeat("fAk3T0kEn", n/9+1)[:n] }
 	block := func(kind string) string {
-		return "-----BEGIN " + kind + "PRIVATE" + " KEY-----\n" + fake(64) + "\n" + fake(64) + "\n-----END " + kind + "PRIVATE KEY-----"
+		return "-----BEGIN " + kind + "PRIVATE" + " KEY-----\n" + fake(64) + "\n" + fake(64) + "\n-----END " + kind +
+			"PRIVATE KEY-----"
 	}
 	return []string{
-		"sk-" + "ant-api03-" + fake(60), "sk-" + "proj-" + fake(60), "sk-" + fake(48), "gh" + "p_" + fake(36), "gh" + "o_" + fake(36), "github" + "_pat_" + fake(60),
-		"gl" + "pat-" + fake(20), "xo" + "xb-444444-" + fake(24), "AK" + "IA" + strings.ToUpper(fake(16)), "aws_secret_" + "access_key=" + fake(40), "AI" + "za" + fake(35),
-		"sk" + "_live_" + fake(24), "rk" + "_live_" + fake(24), "np" + "m_" + fake(36), "py" + "pi-AgE" + fake(80), "ey" + "J" + fake(20) + ".ey" + "J" + fake(20) + "." + fake(20),
-		block(""), block("OPENSSH "), block("RSA "), strings.ReplaceAll(`{"private_key":"`+block(""), "\n", `\n`) + `\n"}`,
-		"Authorization: " + "Bearer " + fake(30), "https://me:" + fake(12) + "@host.example/", "AGE-SECRET-" + "KEY-1" + strings.ToUpper(fake(58)), "h" + "f_" + fake(34),
-		"S" + "G." + fake(22) + "." + fake(43), "123456789" + ":AA" + fake(33), "dop" + "_v1_" + strings.Repeat("fa", 32), "machine a.example login me password " + fake(9),
+		"sk-" + "ant-api03-" + fake(60), "sk-" + "proj-" + fake(60), "sk-" + fake(48), "gh" + "p_" + fake(36),
+		"gh" + "o_" + fake(36), "github" + "_pat_" + fake(60),
+		"gl" + "pat-" + fake(20), "xo" + "xb-444444-" + fake(24), "AK" + "IA" + strings.ToUpper(fake(16)),
+		"aws_secret_" + "access_key=" + fake(40), "AI" + "za" + fake(35),
+		"sk" + "_live_" + fake(24), "rk" + "_live_" + fake(24), "np" + "m_" + fake(36), "py" + "pi-AgE" + fake(80),
+		"ey" + "J" + fake(20) + ".ey" + "J" + fake(20) + "." + fake(20),
+		block(""), block("OPENSSH "), block("RSA "), strings.ReplaceAll(`{"private_key":"`+block(""), "\n", `\n`) +
+			`\n"}`,
+		"Authorization: " + "Bearer " + fake(30), "https://me:" + fake(12) + "@host.example/", "AGE-SECRET-" + "KEY-1" +
+			strings.ToUpper(fake(58)), "h" + "f_" + fake(34),
+		"S" + "G." + fake(22) + "." + fake(43), "123456789" + ":AA" + fake(33), "dop" + "_v1_" +
+			strings.Repeat("fa", 32), "machine a.example login me password " + fake(9),
 		"clawsh-permit-" + "key-v1 " + fake(43) + "=",
 	}
 }

@@ -98,8 +98,8 @@ func (s *quirkServer) answer(w http.ResponseWriter, r *http.Request) {
 	write(w, r, text)
 }
 
-// write writes an answer: its first line is the status and what the server does behind the body (hang, cut), or before each line
-// of it (slow), then headers up to an empty line, then the body.
+// write writes an answer: its first line is the status and what the server does behind the body (hang, cut), or before
+// each line of it (slow), then headers up to an empty line, then the body.
 func write(w http.ResponseWriter, r *http.Request, text string) {
 	head, body, _ := strings.Cut(text, "\n\n")
 	lines := strings.Split(head, "\n")
@@ -159,7 +159,8 @@ func messageOf(text string) (message, finish, usage record.Raw) {
 
 func wholeAnswer(text string) string {
 	message, finish, usage := messageOf(text)
-	return fmt.Sprintf("200\nContent-Type: application/json\n\n"+`{"id":"x","object":"chat.completion","model":"m-1","choices":[{"index":0,"message":%s,"finish_reason":%s}],"usage":%s}`,
+	return fmt.Sprintf("200\nContent-Type: application/json\n\n"+
+		`{"id":"x","object":"chat.completion","model":"m-1","choices":[{"index":0,"message":%s,"finish_reason":%s}],"usage":%s}`,
 		message, finish, usage)
 }
 

@@ -20,8 +20,8 @@ import (
 	"clawsh/test/need"
 )
 
-// quirk is a file of testdata/servers: what a server does, what it must be sent, and what a user then sees. README.md there
-// says how one is written.
+// quirk is a file of testdata/servers: what a server does, what it must be sent, and what a user then sees. README.md
+// there says how one is written.
 type quirk struct {
 	why     string
 	config  []string // lines for the provider's table
@@ -40,8 +40,8 @@ type quirkRun struct {
 	checked        bool
 }
 
-// TestServers walks testdata/servers over the real binaries and a real server on this machine: once with a server that answers
-// whole, once with one that streams, to a user who wants the answer piece by piece.
+// TestServers walks testdata/servers over the real binaries and a real server on this machine: once with a server that
+// answers whole, once with one that streams, to a user who wants the answer piece by piece.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../testdata/servers/*.txtar")
@@ -175,7 +175,8 @@ func (q *quirk) play(t *testing.T, mode, template string) {
 
 // quirkEnv is the environment of a user.
 func quirkEnv(t *testing.T, home string) []string {
-	return []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8", "TZ=UTC",
+	return []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8",
+		"TZ=UTC",
 		"TEST_KEY=sk-test-1234567890", "TEST_HEADER=hidden-value-4711"}
 }
 
@@ -201,8 +202,10 @@ func quirkHome(t *testing.T, q *quirk, url, template string) []string {
 		t.Fatal(err)
 	}
 	base := url + "/v1"
-	lines := []string{"", "[providers.models.web]", `kind = "openai-compatible"`, `model = "m-1"`, `api_key_env = "TEST_KEY"`}
-	other := fmt.Sprintf("\n[providers.models.other]\nkind = \"openai-compatible\"\nmodel = \"m-2\"\nbase_url = %q\n", base)
+	lines := []string{"", "[providers.models.web]", `kind = "openai-compatible"`, `model = "m-1"`,
+		`api_key_env = "TEST_KEY"`}
+	other := fmt.Sprintf("\n[providers.models.other]\nkind = \"openai-compatible\"\nmodel = \"m-2\"\nbase_url = %q\n",
+		base)
 	for _, l := range q.config {
 		if path, ok := strings.CutPrefix(l, "base_url = "); ok {
 			base = url + strings.Trim(path, `"`)

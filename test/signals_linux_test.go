@@ -40,10 +40,11 @@ type signalling struct {
 	codes   map[string]int // guarded by mu
 }
 
-// TestSignals sends SIGINT, SIGTERM, SIGHUP and SIGKILL to turns, single tools and single stages, at moments spread over the time that each takes: to
-// the program that was started, to its whole group, to one of those below it; in a quarter of the cases twice. Several run at once. Exit
-// codes are those of the signal, or of a program that had ended; nothing of it is left running; afterwards every released call has one receipt,
-// and log, memory and locks are as they should be. CLAWSH_SEED replays the moments.
+// TestSignals sends SIGINT, SIGTERM, SIGHUP and SIGKILL to turns, single tools and single stages, at moments spread
+// over the time that each takes: to the program that was started, to its whole group, to one of those below it; in a
+// quarter of the cases twice. Several run at once. Exit codes are those of the signal, or of a program that had ended;
+// nothing of it is left running; afterwards every released call has one receipt, and log, memory and locks are as they
+// should be. CLAWSH_SEED replays the moments.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	rounds := need.Rounds(24, 100)
@@ -76,10 +77,12 @@ func (s *signalling) prepare() {
 		s.t.Fatal(err)
 	}
 	call := `{"v":1,"kind":"tool_call","id":"call-%s","conversation_id":"conv-s","turn_id":"turn-s","tool":"time","args":{}}` + "\n"
-	s.targets = []target{{name: "turn", argv: []string{"clawsh", "-n", "go"}}, {name: "turn", argv: []string{"clawsh", "-n", "--stream", "go"}},
+	s.targets = []target{{name: "turn", argv: []string{"clawsh", "-n", "go"}},
+		{name: "turn", argv: []string{"clawsh", "-n", "--stream", "go"}},
 		{name: "loop", argv: []string{"claw-loop"}, input: "go\n"},
 		{name: "tool", argv: []string{"clawsh", "tool", "run", "shell", "--json", `{"command":"ls -d ."}`}},
-		{name: "view", argv: []string{"clawsh", "receipt", "list"}}, {name: "view", argv: []string{"clawsh", "memory", "list"}}}
+		{name: "view", argv: []string{"clawsh", "receipt", "list"}},
+		{name: "view", argv: []string{"clawsh", "memory", "list"}}}
 	for _, stage := range []string{"claw-llm", "claw-gate", "claw-exec", "claw-receipt", "claw-mem", "claw-loop"} {
 		input := ""
 		if stage == "claw-gate" {
@@ -238,12 +241,15 @@ func (s *signalling) afterwards() {
 	t := s.t
 	s.alone()
 	s.locksFree()
-	log, err := receipt.OpenLog(filepath.Join(s.dir, "tool_receipts.log"), receipt.Options{Keys: filepath.Join(s.dir, "keys", "receipt"), RotateBytes: 1 << 16})
+	log, err := receipt.OpenLog(filepath.Join(s.dir, "tool_receipts.log"),
+		receipt.Options{Keys: filepath.Join(s.dir, "keys", "receipt"), RotateBytes: 1 << 16})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	rec, err := log.Recover(receipt.RecoverOptions{Audit: filepath.Join(s.dir, "audit.jsonl"), Quiet: true, Now: time.Now().Add(2 * time.Minute)}) // when permits have expired
+	// when permits have expired
+	rec, err := log.Recover(receipt.RecoverOptions{Audit: filepath.Join(s.dir, "audit.jsonl"), Quiet: true,
+		Now: time.Now().Add(2 * time.Minute)})
 	if err != nil || rec.Pending > 0 {
 		t.Errorf("recover: %v, %+v", err, rec)
 	}
@@ -260,7 +266,8 @@ func (s *signalling) afterwards() {
 	}
 	released := s.checkReleased(readAudit(t, s.dir), receipts, byID, interrupted, counts)
 	remembered := s.checkMemory(byID, interrupted)
-	t.Logf("%d calls released: %v; %d results remembered; recover wrote %d", len(released), counts, len(remembered), len(rec.Written))
+	t.Logf("%d calls released: %v; %d results remembered; recover wrote %d", len(released), counts, len(remembered),
+		len(rec.Written))
 	s.must("clawsh", "-n", "go") // all goes on, and private homes of brokers that were killed are swept
 	for _, e := range s.env {
 		if dir, ok := strings.CutPrefix(e, "TMPDIR="); ok {

@@ -16,13 +16,14 @@ import (
 	"clawsh/test/need"
 )
 
-// TestSignalsRestoreTheTerminal: however a signal ends a conversation on a terminal, while it starts, waits for a message or answers one, the
-// terminal is as it was before, and the exit code is that of the signal.
+// TestSignalsRestoreTheTerminal: however a signal ends a conversation on a terminal, while it starts, waits for a
+// message or answers one, the terminal is as it was before, and the exit code is that of the signal.
 func TestSignalsRestoreTheTerminal(t *testing.T) {
 	t.Parallel()
 	rounds := need.Rounds(6, 20)
 	c := newCrash(t)
-	fixture := `{"tool_calls":[{"name":"shell","args":{"command":"ls -d ."}}]}` + "\n" + `{"final_text":"done","delay_ms":50}` + "\n"
+	fixture := `{"tool_calls":[{"name":"shell","args":{"command":"ls -d ."}}]}` + "\n" +
+		`{"final_text":"done","delay_ms":50}` + "\n"
 	if err := os.WriteFile(filepath.Join(c.dir, "fixture.jsonl"), []byte(fixture), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestSoakRunsAllRounds: each test that runs a few rounds by default is among those of which make soak, and thereby continuous
-// integration, runs all.
+// TestSoakRunsAllRounds: each test that runs a few rounds by default is among those of which make soak, and thereby
+// continuous integration, runs all.
 func TestSoakRunsAllRounds(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile("../Makefile")
@@ -30,8 +30,10 @@ func TestSoakRunsAllRounds(t *testing.T) {
 	for _, f := range shortened(t) {
 		found++
 		if !strings.HasPrefix(f.name, "Test") {
-			t.Errorf("%s: %s is not a test: ask for rounds in the test itself, whose name make soak knows", f.file, f.name)
-		} else if dir := "./" + filepath.Dir(f.file); !soaked.MatchString(f.name) || !strings.Contains(string(packages[1])+" ", dir+" ") {
+			t.Errorf("%s: %s is not a test: ask for rounds in the test itself, whose name make soak knows", f.file,
+				f.name)
+		} else if dir := "./" + filepath.Dir(f.file); !soaked.MatchString(f.name) ||
+			!strings.Contains(string(packages[1])+" ", dir+" ") {
 			t.Errorf("make soak does not run %s of %s", f.name, dir)
 		}
 	}
@@ -70,7 +72,8 @@ func asksForRounds(f *ast.FuncDecl) (asks bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
 			x, isName := s.X.(*ast.Ident)
-			asks = asks || isName && x.Name == "need" && slices.Contains([]string{"Rounds", "Soak", "OneIn"}, s.Sel.Name)
+			asks = asks || isName && x.Name == "need" &&
+				slices.Contains([]string{"Rounds", "Soak", "OneIn"}, s.Sel.Name)
 		}
 		return true
 	})

@@ -20,7 +20,8 @@ type far struct {
 	config string // of ssh
 }
 
-// newFar starts an sshd on a port of its own, with keys of its own, all in a temporary directory. It ends with the test.
+// newFar starts an sshd on a port of its own, with keys of its own, all in a temporary directory. It ends with the
+// test.
 func newFar(t *testing.T) *far {
 	t.Helper()
 	need.Program(t, "ssh", "sshd")
@@ -30,7 +31,8 @@ func newFar(t *testing.T) *far {
 	}
 	dir := t.TempDir()
 	for _, key := range []string{"host", "user", "stranger"} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", dir+"/"+key).CombinedOutput(); err != nil {
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", dir+"/"+key).
+			CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
@@ -50,9 +52,12 @@ func newFar(t *testing.T) *far {
 	f := &far{home: newHome(t), config: dir + "/config"}
 	for name, text := range map[string]string{
 		"sshd_config": fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey %s/host\nPidFile none\nAuthorizedKeysFile %s/user.pub\nStrictModes no\nUsePAM no\n"+
-			"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n", port, dir, dir),
-		"config": fmt.Sprintf("Host far\n HostName 127.0.0.1\n Port %d\n User %s\n IdentityFile %s/user\n", port, me.Username, dir) +
-			fmt.Sprintf("Host unknown\n HostName 127.0.0.1\n Port %d\n User %s\n IdentityFile %s/stranger\n", port, me.Username, dir) +
+			"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n", port,
+			dir, dir),
+		"config": fmt.Sprintf("Host far\n HostName 127.0.0.1\n Port %d\n User %s\n IdentityFile %s/user\n", port,
+			me.Username, dir) +
+			fmt.Sprintf("Host unknown\n HostName 127.0.0.1\n Port %d\n User %s\n IdentityFile %s/stranger\n", port,
+				me.Username, dir) +
 			fmt.Sprintf("Host *\n IdentitiesOnly yes\n IdentityAgent none\n BatchMode yes\n UserKnownHostsFile %s/known\n GlobalKnownHostsFile none\n StrictHostKeyChecking yes\n LogLevel ERROR\n", dir),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -124,7 +129,8 @@ func TestStagesBySSH(t *testing.T) {
 
 	// success and denial, each with a receipt that somebody vouches for
 	for path, want := range map[string]string{".": `"status":"allowed"`, "/etc": `"status":"denied"`} {
-		if out := must(chain, call("1", path)); !strings.Contains(out, want) || !strings.Contains(out, `"receipt_id"`) || strings.Contains(out, `"unattested"`) {
+		if out := must(chain, call("1", path)); !strings.Contains(out, want) ||
+			!strings.Contains(out, `"receipt_id"`) || strings.Contains(out, `"unattested"`) {
 			t.Errorf("%s: %s", path, out)
 		}
 	}
@@ -139,7 +145,8 @@ func TestStagesBySSH(t *testing.T) {
 	if out := must(gate+" | claw-exec", call("3", ".")); !strings.Contains(out, "not signed for executor") {
 		t.Error(out)
 	}
-	if out := must("claw-gate | "+f.line("far", "claw-exec"), call("4", ".")); !strings.Contains(out, "not signed for executor") {
+	if out := must("claw-gate | "+f.line("far", "claw-exec"), call("4", ".")); !strings.Contains(out,
+		"not signed for executor") {
 		t.Error(out)
 	}
 	// another gate's key, and a key of ssh that is not known there
@@ -148,12 +155,14 @@ func TestStagesBySSH(t *testing.T) {
 	if out := must(f.line("far", "claw-exec")+" <gated", ""); !strings.Contains(out, "is not accepted here") {
 		t.Error(out)
 	}
-	if out, err := sh(gate+" | "+f.line("unknown", "claw-exec"), call("6", ".")); err == nil || strings.Contains(out, "allowed") {
+	if out, err := sh(gate+" | "+f.line("unknown", "claw-exec"), call("6", ".")); err == nil ||
+		strings.Contains(out, "allowed") {
 		t.Errorf("with a key that is not known: %v: %s", err, out)
 	}
 	// receipts and memory over there
 	must("claw-exec keys | "+f.line("far", "claw-receipt accept"), "")
-	must("claw-gate | claw-exec | "+f.line("far", "claw-receipt")+" | "+f.line("far", "claw-mem")+" >kept", call("7", "."))
+	must("claw-gate | claw-exec | "+f.line("far", "claw-receipt")+" | "+f.line("far", "claw-mem")+" >kept",
+		call("7", "."))
 	if out := must("cat kept", ""); !strings.Contains(out, `"receipt_id"`) || strings.Contains(out, `"unattested"`) {
 		t.Error(out)
 	}

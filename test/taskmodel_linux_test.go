@@ -16,8 +16,9 @@ import (
 
 // A modelStep is what the scripted model of a task does next, having read what the tools said.
 type modelStep struct {
-	If    string   `json:"if"`  // the step is left out unless the last results match this
-	See   []string `json:"see"` // what the last results must match, and before the first the system prompt: how else would it know?
+	If string `json:"if"` // the step is left out unless the last results match this
+	// what the last results must match, and before the first the system prompt: how else would it know?
+	See   []string `json:"see"`
 	Calls []struct {
 		Name string     `json:"name"`
 		Args record.Raw `json:"args"`
@@ -26,8 +27,8 @@ type modelStep struct {
 	Text string `json:"text"`
 }
 
-// taskModel is a server that speaks chat completions and follows the script of one task. In arguments and texts {{W}} is the
-// workspace, {{LOGS}} the directory of logs, and {{result}} the name of the kept result that was named last.
+// taskModel is a server that speaks chat completions and follows the script of one task. In arguments and texts {{W}}
+// is the workspace, {{LOGS}} the directory of logs, and {{result}} the name of the kept result that was named last.
 type taskModel struct {
 	mu      sync.Mutex
 	steps   []modelStep
@@ -121,7 +122,8 @@ func (m *taskModel) due(req modelRequest) (modelStep, error) {
 		}
 		for _, want := range s.See {
 			if !regexp.MustCompile(m.places.Replace(want)).MatchString(m.results) {
-				return s, fmt.Errorf("step %d of the model: the results do not match %q:\n%.3000s", m.next, want, m.results)
+				return s, fmt.Errorf("step %d of the model: the results do not match %q:\n%.3000s", m.next, want,
+					m.results)
 			}
 		}
 		m.rounds++

@@ -15,11 +15,12 @@ import (
 	"clawsh/test/need"
 )
 
-// A task is a piece of work as people give it, a file of testdata/tasks. Its comment says what it is about; message is what the
-// user says, w/ the workspace, logs/ what lies outside of it, model what the model does (modelStep), and check the script that
-// tells whether the work is done, run in the workspace with the answer in $ANSWER. Of the rest each may be missing: setup, run
-// in the workspace before; answers, lines "REGEXP => ANSWER" for questions that do not get y; config, added to the
-// configuration, and strict, added to it where builders would be denied otherwise, as a user of the strict way has to.
+// A task is a piece of work as people give it, a file of testdata/tasks. Its comment says what it is about; message is
+// what the user says, w/ the workspace, logs/ what lies outside of it, model what the model does (modelStep), and check
+// the script that tells whether the work is done, run in the workspace with the answer in $ANSWER. Of the rest each may
+// be missing: setup, run in the workspace before; answers, lines "REGEXP => ANSWER" for questions that do not get y;
+// config, added to the configuration, and strict, added to it where builders would be denied otherwise, as a user of
+// the strict way has to.
 type task struct {
 	name  string
 	parts map[string]string
@@ -107,8 +108,9 @@ func (a *asked) table(tasks []task) string {
 	return b.String()
 }
 
-// TestTasks has scripted models do small pieces of real work with the real programs, over a real server's protocol and on a real
-// terminal, at each of the three ways to work, or at one of them in turn, the questions answered as a user would.
+// TestTasks has scripted models do small pieces of real work with the real programs, over a real server's protocol and
+// on a real terminal, at each of the three ways to work, or at one of them in turn, the questions answered as a user
+// would.
 func TestTasks(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

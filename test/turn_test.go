@@ -56,7 +56,8 @@ func TestTurnFlagsReachTheLoop(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v: %s", flag, err, out)
 		}
-		args := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(said)), "\n"), func(a string) bool { return a == "--control=3" })
+		args := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(said)), "\n"),
+			func(a string) bool { return a == "--control=3" })
 		if !slices.Equal(args, []string{flag}) {
 			t.Errorf("%s reaches claw-loop as %q", flag, args)
 		}

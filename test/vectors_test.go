@@ -27,8 +27,8 @@ import (
 
 const vectors = "../testdata/receipts"
 
-// A verifier of receipts after docs/SCHEMAS.md alone: it shares no code with the programs, and has its Merkle trees and checkpoints
-// from the libraries of transparency.dev.
+// A verifier of receipts after docs/SCHEMAS.md alone: it shares no code with the programs, and has its Merkle trees and
+// checkpoints from the libraries of transparency.dev.
 
 // spelling is a receipt's line.
 var spelling = regexp.MustCompile(`^\{"id":"receipt-[!-~]+","timestamp":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z","conversation_id":"[ !#-\[\]-z|~]*","tool":"[ !#-\[\]-z|~]*",` +
@@ -42,7 +42,8 @@ func begun(line []byte) bool {
 		return true
 	}
 	rest := string(line)
-	for i, name := range []string{"id", "timestamp", "conversation_id", "tool", "args_hash", "result_hash", "status", "risk", "attestation", "previous_hash", "receipt_hash", "mac"} {
+	for i, name := range []string{"id", "timestamp", "conversation_id", "tool", "args_hash", "result_hash", "status",
+		"risk", "attestation", "previous_hash", "receipt_hash", "mac"} {
 		lead := `,"` + name + `":"`
 		if i == 0 {
 			lead = `{"id":"`
@@ -57,7 +58,10 @@ func begun(line []byte) bool {
 			return false
 		}
 		value, more, ended := strings.Cut(rest[len(lead):], `"`)
-		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`\{}`, r) }) {
+		if strings.ContainsFunc(value, func(r rune) bool {
+			return r < ' ' || r > '~' ||
+				strings.ContainsRune(`\{}`, r)
+		}) {
 			return false
 		}
 		if !ended {
@@ -315,14 +319,16 @@ func (o *outsider) check(what, name string) (int, error) {
 		if len(list) != 2 || lines[0] != "clawsh-receipt-consistency-v1" {
 			return 0, errors.New("it is no consistency proof")
 		}
-		return int(list[0].Size), proof.VerifyConsistency(rfc6962.DefaultHasher, list[0].Size, list[1].Size, hashes, list[0].Hash, list[1].Hash)
+		return int(list[0].Size), proof.VerifyConsistency(rfc6962.DefaultHasher, list[0].Size, list[1].Size, hashes,
+			list[0].Hash, list[1].Hash)
 	}
 	receipt, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(lines[1], "extra "))
 	index, indexErr := strconv.ParseUint(strings.TrimPrefix(lines[2], "index "), 10, 64)
 	if err := errors.Join(err, indexErr); err != nil || len(list) != 1 || lines[0] != "c2sp.org/tlog-proof@v1" {
 		return 0, errors.Join(errors.New("it is no proof"), err)
 	}
-	return int(index) + 1, proof.VerifyInclusion(rfc6962.DefaultHasher, index, list[0].Size, rfc6962.DefaultHasher.HashLeaf(receipt), hashes, list[0].Hash)
+	return int(index) + 1, proof.VerifyInclusion(rfc6962.DefaultHasher, index, list[0].Size,
+		rfc6962.DefaultHasher.HashLeaf(receipt), hashes, list[0].Hash)
 }
 
 // extends tells whether a log extends checkpoints, and how many receipts the last counts.
@@ -339,7 +345,8 @@ func (o *outsider) extends(log, text string) (int, error) {
 	return n, err
 }
 
-// TestVectorsByOthers: an implementation that shares no code with ours, and verify.sh, find what the vectors are to be found.
+// TestVectorsByOthers: an implementation that shares no code with ours, and verify.sh, find what the vectors are to be
+// found.
 func TestVectorsByOthers(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "bash", "jq", "openssl", "sha256sum")

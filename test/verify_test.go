@@ -38,7 +38,8 @@ func (h *home) calls(t *testing.T, from, n int) {
 		case 3:
 			tool = "no\\u001b tool \\\"é"
 		}
-		fmt.Fprintf(&in, `{"v":1,"kind":"tool_call","id":"call-%d","conversation_id":"conv-%d","tool":"%s","args":%s}`+"\n", i, i/10, tool, args)
+		fmt.Fprintf(&in, `{"v":1,"kind":"tool_call","id":"call-%d","conversation_id":"conv-%d","tool":"%s","args":%s}`+
+			"\n", i, i/10, tool, args)
 	}
 	cmd := exec.Command("bash", "-c", "set -o pipefail; claw-gate 2>/dev/null | claw-exec | claw-receipt")
 	cmd.Env, cmd.Stdin = h.env, strings.NewReader(in.String())
@@ -57,8 +58,8 @@ func (h *home) must(t *testing.T, args ...string) string {
 	return out
 }
 
-// TestIndependentVerification: what claw-receipt seals is checked by bash, jq, sha256sum and openssl, over a log that was
-// rotated, with keys that were replaced; and what somebody changed is found by both.
+// TestIndependentVerification: what claw-receipt seals is checked by bash, jq, sha256sum and openssl, over a log that
+// was rotated, with keys that were replaced; and what somebody changed is found by both.
 func TestIndependentVerification(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "bash", "jq", "openssl", "sha256sum")
@@ -69,7 +70,8 @@ func TestIndependentVerification(t *testing.T) {
 	first := h.keep(t, "claw-receipt", "checkpoint")
 	h.must(t, "claw-receipt", "keys", "--rotate")
 	cfg, _ := os.ReadFile(dir + "/config.toml")
-	os.WriteFile(dir+"/config.toml", bytes.Replace(cfg, []byte("rotate_bytes = 67108864"), []byte("rotate_bytes = 65536"), 1), 0o600)
+	os.WriteFile(dir+"/config.toml", bytes.Replace(cfg, []byte("rotate_bytes = 67108864"),
+		[]byte("rotate_bytes = 65536"), 1), 0o600)
 	h.calls(t, 6, 110)
 	second := h.keep(t, "claw-receipt", "checkpoint")
 	h.calls(t, 116, 7)
@@ -84,8 +86,10 @@ func TestIndependentVerification(t *testing.T) {
 	if err != nil || !strings.HasPrefix(out, "124 ") {
 		t.Fatalf("chain: %v: %s", err, out)
 	}
-	for _, args := range [][]string{append([]string{"macs", keys + "/receipt.key"}, parts...), append([]string{"head", public, side + "/head"}, parts...),
-		append([]string{"checkpoint", public, first}, parts...), append([]string{"checkpoint", public, second}, parts...)} {
+	for _, args := range [][]string{append([]string{"macs", keys + "/receipt.key"}, parts...),
+		append([]string{"head", public, side + "/head"}, parts...),
+		append([]string{"checkpoint", public, first}, parts...),
+		append([]string{"checkpoint", public, second}, parts...)} {
 		if out, err := h.independent(t, args...); err != nil {
 			t.Errorf("%v: %v: %s", args, err, out)
 		}
@@ -112,10 +116,12 @@ func TestIndependentVerification(t *testing.T) {
 	h.findsChanges(t, nth, parts, keys, public, second)
 }
 
-// provesEach checks proofs of the receipts under a checkpoint, with and without our code, and that a changed proof is none.
+// provesEach checks proofs of the receipts under a checkpoint, with and without our code, and that a changed proof is
+// none.
 func (h *home) provesEach(t *testing.T, receipts []int, public, checkpoint string) {
 	t.Helper()
-	ids := strings.Fields(h.must(t, "claw-receipt", "list", "--output-format", "json", "--limit", "0", "--jq", ".data.receipts[].id"))
+	ids := strings.Fields(h.must(t, "claw-receipt", "list", "--output-format", "json", "--limit", "0", "--jq",
+		".data.receipts[].id"))
 	for _, i := range receipts {
 		proof := h.keep(t, "claw-receipt", "prove", ids[i], "--checkpoint", checkpoint)
 		out, err := h.independent(t, "proof", public, proof)
@@ -125,7 +131,8 @@ func (h *home) provesEach(t *testing.T, receipts []int, public, checkpoint strin
 		h.must(t, "claw-receipt", "check-proof", proof, "--key", public)
 		text, _ := os.ReadFile(proof)
 		for name, changed := range map[string][]byte{
-			"another place":   bytes.Replace(text, fmt.Appendf(nil, "index %d\n", i), fmt.Appendf(nil, "index %d\n", i+1), 1),
+			"another place": bytes.Replace(text, fmt.Appendf(nil, "index %d\n", i),
+				fmt.Appendf(nil, "index %d\n", i+1), 1),
 			"another receipt": bytes.Replace(text, []byte("extra ey"), []byte("extra ez"), 1),
 			"another root":    bytes.Replace(text, []byte("\n117\n"), []byte("\n118\n"), 1),
 			"cut":             text[:len(text)-10],
@@ -161,18 +168,22 @@ func (h *home) findsChanges(t *testing.T, nth int, parts []string, keys, public,
 		change     []byte
 		found      []string // by verify.sh
 	}{
-		{"edited", parts[0], bytes.Replace(old[parts[0]], []byte(`"denied"`), []byte(`"failed"`), 1), []string{"chain"}},
+		{"edited", parts[0], bytes.Replace(old[parts[0]], []byte(`"denied"`), []byte(`"failed"`), 1),
+			[]string{"chain"}},
 		{"tail cut", last, cut, []string{"head"}},
 		{"rewritten without key", last, rechain(t, h, old[last]), []string{"macs", "head"}},
-		{"no JSON, and no macs behind it", last, append(append(bytes.Clone(cut), "nonsense\n"...), strip...), []string{"chain", "macs", "head"}},
-		{"another head", parts[1] + ".d/head", bytes.Replace(old[parts[1]+".d/head"], []byte("124"), []byte("123"), 1), []string{"head"}},
+		{"no JSON, and no macs behind it", last, append(append(bytes.Clone(cut), "nonsense\n"...), strip...),
+			[]string{"chain", "macs", "head"}},
+		{"another head", parts[1] + ".d/head", bytes.Replace(old[parts[1]+".d/head"], []byte("124"), []byte("123"), 1),
+			[]string{"head"}},
 	} {
 		if i%nth > 0 {
 			continue
 		}
 		os.WriteFile(c.file, c.change, 0o600)
 		for _, what := range c.found {
-			args := map[string][]string{"chain": {"chain"}, "macs": {"macs", keys + "/receipt.key"}, "head": {"head", public, parts[1] + ".d/head"}}[what]
+			args := map[string][]string{"chain": {"chain"}, "macs": {"macs", keys + "/receipt.key"},
+				"head": {"head", public, parts[1] + ".d/head"}}[what]
 			if _, err := h.independent(t, append(args, parts...)...); err == nil {
 				t.Errorf("%s: verify.sh %s finds nothing", c.name, what)
 			}
@@ -185,7 +196,8 @@ func (h *home) findsChanges(t *testing.T, nth int, parts []string, keys, public,
 	h.must(t, "claw-receipt", "verify", "--against", checkpoint)
 }
 
-// rechain edits the second receipt of a part and makes all hashes from there on right again, as somebody can who has no key.
+// rechain edits the second receipt of a part and makes all hashes from there on right again, as somebody can who has no
+// key.
 func rechain(t *testing.T, h *home, part []byte) []byte {
 	t.Helper()
 	script := `n=0; previous=; while IFS= read -r line; do n=$((n + 1))

@@ -12,7 +12,8 @@ import (
 	"clawsh/lib/command"
 )
 
-// TestEveryProgramNamesItsCommit: version, commit and the commit's date, never the time of the build, are in every program.
+// TestEveryProgramNamesItsCommit: version, commit and the commit's date, never the time of the build, are in every
+// program.
 func TestEveryProgramNamesItsCommit(t *testing.T) {
 	t.Parallel()
 	commit, date := stamped(t)
@@ -37,7 +38,8 @@ func TestEveryProgramNamesItsCommit(t *testing.T) {
 			t.Errorf("%s: %v: %s; want commit %q of %q", name, err, out, commit, date)
 		}
 		out, err = exec.Command(program, "--version").Output()
-		if err != nil || string(out) != name+" "+v.String()+"\n" || !strings.Contains(v.String(), date[:min(10, len(date))]) {
+		if err != nil || string(out) != name+" "+v.String()+"\n" ||
+			!strings.Contains(v.String(), date[:min(10, len(date))]) {
 			t.Errorf("%s --version: %v: %q", name, err, out)
 		}
 	}
@@ -46,8 +48,8 @@ func TestEveryProgramNamesItsCommit(t *testing.T) {
 // trusting has git look at a repository of another owner, as a checkout for tests may be.
 var trusting = []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
 
-// stamped is the commit that go build writes into programs here, and its time: none in a source archive, nor in a linked work tree,
-// where go does not look.
+// stamped is the commit that go build writes into programs here, and its time: none in a source archive, nor in a
+// linked work tree, where go does not look.
 func stamped(t *testing.T) (commit, date string) {
 	t.Helper()
 	if info, err := os.Stat("../.git"); err != nil || !info.IsDir() {

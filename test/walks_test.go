@@ -77,14 +77,16 @@ func (o *overlay) build(t *testing.T, programs ...string) {
 	for i := range programs {
 		programs[i] = "clawsh/cmd/" + programs[i]
 	}
-	cmd := exec.Command("go", append([]string{"build", "-overlay", o.dir + "/overlay.json", "-o", o.dir + "/"}, programs...)...)
+	cmd := exec.Command("go", append([]string{"build", "-overlay", o.dir + "/overlay.json", "-o", o.dir + "/"},
+		programs...)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 }
 
-// TestWalkOfATool: two files and two rows make a tool, which the model is offered, the gate judges and the executor runs.
+// TestWalkOfATool: two files and two rows make a tool, which the model is offered, the gate judges and the executor
+// runs.
 func TestWalkOfATool(t *testing.T) {
 	t.Parallel()
 	text := walk(t, "How to add a tool")
@@ -112,15 +114,18 @@ func TestWalkOfATool(t *testing.T) {
 		`{"side":3}`:    `unknown field \"side\"; it takes sides`,
 		`{}`:            "sides is missing; it takes sides",
 	} {
-		call := `{"v":1,"kind":"tool_call","id":"call-1","conversation_id":"conv-1","tool":"roll","args":` + args + "}\n"
+		call := `{"v":1,"kind":"tool_call","id":"call-1","conversation_id":"conv-1","tool":"roll","args":` + args +
+			"}\n"
 		result := h.filter(t, o.dir+"/claw-gate | "+o.dir+"/claw-exec", call)[0]
-		if !strings.Contains(result, want) || strings.Contains(result, `"status":"allowed"`) != (args == `{"sides":100}`) {
+		if !strings.Contains(result, want) ||
+			strings.Contains(result, `"status":"allowed"`) != (args == `{"sides":100}`) {
 			t.Errorf("%s: %s", args, result)
 		}
 	}
 }
 
-// TestWalkOfAProgram: one file makes a program known to the policy: which of its words are files, and what it only reads.
+// TestWalkOfAProgram: one file makes a program known to the policy: which of its words are files, and what it only
+// reads.
 func TestWalkOfAProgram(t *testing.T) {
 	t.Parallel()
 	text := walk(t, "How to add a program to the policy")
@@ -151,9 +156,11 @@ func TestWalkOfAProgram(t *testing.T) {
 		"look pre words > .git/hooks/x": `"rule":"path.protected"`,
 	} {
 		args := `{"command":` + encoded(t, command) + `}`
-		call := `{"v":1,"kind":"tool_call","id":"call-1","conversation_id":"conv-1","tool":"shell","args":` + args + "}\n"
+		call := `{"v":1,"kind":"tool_call","id":"call-1","conversation_id":"conv-1","tool":"shell","args":` + args +
+			"}\n"
 		verdict := h.filter(t, o.dir+"/claw-gate", call)[0]
-		if !strings.Contains(verdict, want) || strings.Contains(verdict, `"decision":"allow"`) != strings.Contains(want, "harmless") {
+		if !strings.Contains(verdict, want) ||
+			strings.Contains(verdict, `"decision":"allow"`) != strings.Contains(want, "harmless") {
 			t.Errorf("%s: %s", command, verdict)
 		}
 	}
@@ -181,7 +188,8 @@ func (h *home) configure(t *testing.T, change func(text string) string) {
 	}
 }
 
-// TestWalkOfAProvider: a folder and two rows make a kind of provider, which the configuration takes and claw-llm speaks.
+// TestWalkOfAProvider: a folder and two rows make a kind of provider, which the configuration takes and claw-llm
+// speaks.
 func TestWalkOfAProvider(t *testing.T) {
 	t.Parallel()
 	text := walk(t, "How to add a provider")
@@ -190,7 +198,8 @@ func TestWalkOfAProvider(t *testing.T) {
 	}
 	o := &overlay{t.TempDir(), map[string]string{}}
 	o.put(t, "lib/provider/dialect/parrot/parrot.go", text[0])
-	o.change(t, "lib/provider/provider.go", "\t\"openai-compatible\": chat.Dialect{},\n", "\t\"openai-compatible\": chat.Dialect{},\n"+text[1])
+	o.change(t, "lib/provider/provider.go", "\t\"openai-compatible\": chat.Dialect{},\n",
+		"\t\"openai-compatible\": chat.Dialect{},\n"+text[1])
 	o.change(t, "lib/provider/provider.go", "import (\n", "import (\n\t\"clawsh/lib/provider/dialect/parrot\"\n")
 	o.change(t, "lib/config/kinds.go", "\t{name: \"reliable\"", text[2]+"\t{name: \"reliable\"")
 	o.build(t, "claw-llm")
@@ -211,7 +220,8 @@ func TestWalkOfAProvider(t *testing.T) {
 	t.Cleanup(srv.Close)
 	h := newHome(t)
 	h.configure(t, func(text string) string {
-		return text + "\n[providers.models.polly]\nkind = \"parrot\"\nbase_url = \"" + srv.URL + "/v1\"\nmodel = \"ara\"\n"
+		return text + "\n[providers.models.polly]\nkind = \"parrot\"\nbase_url = \"" + srv.URL +
+			"/v1\"\nmodel = \"ara\"\n"
 	})
 	for said, want := range map[string]string{
 		"hello":  `"final_text":"Polly"`,
@@ -233,7 +243,8 @@ func TestWalkOfAProvider(t *testing.T) {
 	}
 }
 
-// TestWalkOfARecord: two files and two rows make a kind of record, which the memory stores, finds and exports, and takes back.
+// TestWalkOfARecord: two files and two rows make a kind of record, which the memory stores, finds and exports, and
+// takes back.
 func TestWalkOfARecord(t *testing.T) {
 	t.Parallel()
 	text := walk(t, "How to add a kind of record")
@@ -306,7 +317,8 @@ func TestWalkOfACommand(t *testing.T) {
 			"":                     "supervised",
 			" --jq .command":       "policy level",
 			" --jq .data.autonomy": "supervised",
-			" high 2>&1":           command[:strings.Index(command, " ")] + ": error: " + command + " takes no argument \"high\"",
+			" high 2>&1": command[:strings.Index(command, " ")] + ": error: " + command +
+				" takes no argument \"high\"",
 		} {
 			if got := h.filter(t, o.dir+"/"+command+words+" | head -1", "\n")[0]; got != want {
 				t.Errorf("%s%s: %s, want %s", command, words, got, want)

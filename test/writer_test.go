@@ -31,8 +31,8 @@ var awkward = []string{
 	`"tool":"t","args":{},"output":"","seal":"v1.e30.AAAA"`,
 }
 
-// TestIndependentWriter: a writer in another language, written after SCHEMAS.md alone, appends the receipts of the same results to the byte,
-// head included, and verify accepts its log and goes on from it.
+// TestIndependentWriter: a writer in another language, written after SCHEMAS.md alone, appends the receipts of the same
+// results to the byte, head included, and verify accepts its log and goes on from it.
 func TestIndependentWriter(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "python3", "openssl")
@@ -41,10 +41,13 @@ func TestIndependentWriter(t *testing.T) {
 		`{"v":1,"kind":"tool_call","id":"call-1","conversation_id":"conv-1","tool":"file_list","args":{"path":"."}}`,
 		`{"v":1,"kind":"tool_call","id":"call-2","conversation_id":"conv-1","tool":"file_read","args":{"path":"/etc/passwd"}}`,
 		`{"v":1,"kind":"tool_call","id":"call-3","tool":"näme","args":{"x":1.50}}`,
-		`{"v":1,"kind":"tool_call","id":"call-4","tool":"time","args":{"x":1e400}}`}, "\n")+"\n"), "\n")+"\n"), "\n") + "\n"
-	results += strings.Replace(strings.SplitAfter(results, "\n")[0], `"status":"allowed"`, `"status":"failed"`, 1) // that seal fits no more
+		`{"v":1,"kind":"tool_call","id":"call-4","tool":"time","args":{"x":1e400}}`}, "\n")+"\n"), "\n")+"\n"), "\n") +
+		"\n"
+	// that seal fits no more
+	results += strings.Replace(strings.SplitAfter(results, "\n")[0], `"status":"allowed"`, `"status":"failed"`, 1)
 	for _, a := range awkward {
-		results += `{"v":1,"kind":"tool_result","id":"call-x",` + a + `,"status":"failed","success":false,"error":"no","metadata":{"duration_ms":1,"truncated":false}}` + "\n"
+		results += `{"v":1,"kind":"tool_result","id":"call-x",` + a +
+			`,"status":"failed","success":false,"error":"no","metadata":{"duration_ms":1,"truncated":false}}` + "\n"
 	}
 	other := filepath.Join(h.dir, "other")
 	if out, err := exec.Command("cp", "-a", h.dir+"/.clawsh", other).CombinedOutput(); err != nil {
@@ -88,13 +91,16 @@ func TestIndependentWriter(t *testing.T) {
 	h.write(t, other, strings.SplitAfter(results, "\n")[8])
 	o.must(t, "claw-receipt", "verify", "--require", "head")
 	// a result that has its receipt gets no second one
-	if out, err := h.writer(other, strings.SplitAfter(results, "\n")[0]); err == nil || !strings.Contains(out, "receipt.exists") {
+	if out, err := h.writer(other, strings.SplitAfter(results, "\n")[0]); err == nil ||
+		!strings.Contains(out, "receipt.exists") {
 		t.Errorf("a second time: %v: %s", err, out)
 	}
 }
 
 func (h *home) writer(dir, results string, given ...string) (string, error) {
-	cmd := exec.Command("python3", append([]string{"../testdata/verify/write.py", dir + "/keys/receipt", dir + "/keys/executors", dir + "/tool_receipts.log"}, given...)...)
+	cmd := exec.Command("python3",
+		append([]string{"../testdata/verify/write.py", dir + "/keys/receipt", dir + "/keys/executors",
+			dir + "/tool_receipts.log"}, given...)...)
 	cmd.Stdin = strings.NewReader(results)
 	out, err := cmd.CombinedOutput()
 	return string(out), err

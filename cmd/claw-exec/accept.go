@@ -23,7 +23,8 @@ type acceptResult struct {
 
 // WriteText says what is accepted, and what the gate has to be told.
 func (a acceptResult) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "gate %s is accepted, with %d policy\non its host, run: claw-gate --executor %s\n", a.Gate, len(a.Policies), a.Executor)
+	_, err := fmt.Fprintf(w, "gate %s is accepted, with %d policy\non its host, run: claw-gate --executor %s\n", a.Gate,
+		len(a.Policies), a.Executor)
 	return err
 }
 
@@ -31,7 +32,8 @@ func (a acceptResult) WriteText(w io.Writer) error {
 const maxPublicBytes = 64 << 10
 
 func accept() command.Command {
-	return command.Command{Name: "accept", Args: "[FILE]", Max: 1, Access: accepting, Summary: "accept the permits of a gate on another host",
+	return command.Command{Name: "accept", Args: "[FILE]", Max: 1, Access: accepting,
+		Summary: "accept the permits of a gate on another host",
 		Long: `Reads the output of claw-gate keys on the other host: the public key of the gate and the hash of its policy. From then
 on, calls that this gate permits under that policy run here, unless the policy of this host denies them. When the
 policy there changes, accept it again. To undo this, remove the file of that gate from keys/gates.`,
@@ -51,7 +53,8 @@ policy there changes, accept it again. To undo this, remove the file of that gat
 			}
 			id, policies, err := permit.AcceptGate(cfg.GatesDir(), string(text))
 			if err != nil {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "accept a gate: %w", err).WithHint("ssh HOST claw-gate keys | claw-exec accept")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "accept a gate: %w", err).
+					WithHint("ssh HOST claw-gate keys | claw-exec accept")
 			}
 			return acceptResult{id, policies, s.ID()}, nil
 		}}

@@ -10,8 +10,9 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// access is the row of the filter: the workspace, what may be read beside it, the register of used permits, the terminal for ask_user, and the private
-// homes of commands. It has no network and starts nothing: the broker does, which is started before.
+// access is the row of the filter: the workspace, what may be read beside it, the register of used permits, the
+// terminal for ask_user, and the private homes of commands. It has no network and starts nothing: the broker does,
+// which is started before.
 func access(cfg *config.Config, homes string) confine.Access {
 	cfg.MakeRules()
 	_ = os.MkdirAll(cfg.GatesDir(), 0o700) // a gate may be accepted, or taken back, while we run
@@ -29,8 +30,8 @@ func access(cfg *config.Config, homes string) confine.Access {
 	return a
 }
 
-// making is for the command that makes the key of seals. The filter has read its key before it confines itself, and has no
-// right to the file from then on.
+// making is for the command that makes the key of seals. The filter has read its key before it confines itself, and has
+// no right to the file from then on.
 func making(_ *command.Call, cfg *config.Config) confine.Access {
 	if cfg == nil {
 		return confine.Access{}
@@ -48,9 +49,11 @@ func looking(_ *command.Call, cfg *config.Config) confine.Access { return confin
 // fetching is for the child that reads the web: it has the network, and what it takes to resolve names and to check
 // certificates.
 func fetching(c *command.Call, _ *config.Config) confine.Access {
-	a := confine.Access{Network: true, Connect: []uint16{53, 80, 443}, Read: []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols",
-		"/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates", "/usr/lib/ssl", "/etc/gai.conf",
-		"/run/systemd/resolve", "/run/resolvconf"}}
+	a := confine.Access{Network: true, Connect: []uint16{53, 80, 443},
+		Read: []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols",
+			"/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/usr/share/ca-certificates",
+			"/usr/local/share/ca-certificates", "/usr/lib/ssl", "/etc/gai.conf",
+			"/run/systemd/resolve", "/run/resolvconf"}}
 	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil {
 		a.Read = append(a.Read, real)
 	}

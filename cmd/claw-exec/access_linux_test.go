@@ -15,5 +15,6 @@ func TestMain(m *testing.M) {
 
 // claw-exec keeps the workspace and its own register: no key, no network, no way to start anything.
 func TestInside(t *testing.T) {
-	inside.Check(t, "read the configuration", "read the workspace", "list the workspace", "write the workspace", "make a file in the workspace", "use up permits", "write what is under way", "read the public key")
+	inside.Check(t, "read the configuration", "read the workspace", "list the workspace", "write the workspace",
+		"make a file in the workspace", "use up permits", "write what is under way", "read the public key")
 }

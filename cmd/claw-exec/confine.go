@@ -28,7 +28,8 @@ type confineSpec struct {
 }
 
 func confineCommand() command.Command {
-	return command.Command{Name: "confine", Access: command.Unconfined, Hidden: true, Args: "SPEC -- PROGRAM [ARG…]", Min: 2, Max: -1,
+	return command.Command{Name: "confine", Access: command.Unconfined, Hidden: true, Args: "SPEC -- PROGRAM [ARG…]",
+		Min: 2, Max: -1,
 		Summary: "run a program in the sandbox",
 		Long: `Runs PROGRAM in the sandbox described by SPEC, a JSON object (docs/SECURITY.md), and exits with the code of PROGRAM; 71
 if the sandbox cannot be set up, 2 if the time is up. PROGRAM must be an absolute path.`,
@@ -50,7 +51,8 @@ func runConfined(ctx context.Context, c *command.Call) (command.Result, error) {
 	if spec.Dir == "" {
 		spec.Dir = spec.Workspace
 	}
-	s, err := sandbox.New(spec.Engine, sandbox.Place{Workspace: spec.Workspace, Layout: spec.Layout, GitWrite: spec.GitWrite, Home: spec.Home,
+	s, err := sandbox.New(spec.Engine, sandbox.Place{Workspace: spec.Workspace, Layout: spec.Layout,
+		GitWrite: spec.GitWrite, Home: spec.Home,
 		Read: spec.Read, Hidden: spec.Hidden, Image: spec.Image, Refuse: refused(c)}, spec.Limits)
 	if err != nil {
 		return nil, envelope.Errorf(envelope.ExitSandbox, "sandbox.invalid", "set up the sandbox: %w", err)

@@ -89,7 +89,8 @@ func openExecutor(c *command.Call) (*executor, error) {
 		}
 	}
 	if _, err = permit.LoadVerifier(cfg.PermitPubPath()); err != nil {
-		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the public permit key: %w", err).WithHint("run: clawsh init")
+		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the public permit key: %w", err).
+			WithHint("run: clawsh init")
 	}
 	if e.sealer, err = openSealer(cfg); err != nil {
 		return nil, err
@@ -109,7 +110,8 @@ func openExecutor(c *command.Call) (*executor, error) {
 	if e.policy, err = e.force.Policy(); err != nil {
 		return nil, err
 	}
-	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets, Scratch: &tool.Scratch{}}
+	e.env = &tool.Env{Config: cfg, Workspace: cfg.WorkspaceDir, SelfEnv: c.Environ, Log: c.Log, Secrets: c.Secrets,
+		Scratch: &tool.Scratch{}}
 	homes := ""
 	if e.homes != nil {
 		homes = e.homes.Dir
@@ -173,7 +175,8 @@ func (e *executor) handle(ctx context.Context, line record.Line, out *stage.Writ
 	o.Error, found = e.call.Secrets.String(o.Error)
 	o.Meta.Withheld += found.Total()
 	e.report(call, o)
-	fields := []record.Field{{Name: "status", Value: o.status}, {Name: "success", Value: o.Success}, {Name: "output", Value: o.Output}}
+	fields := []record.Field{{Name: "status", Value: o.status}, {Name: "success", Value: o.Success},
+		{Name: "output", Value: o.Output}}
 	if o.Error != "" {
 		fields = append(fields, record.Field{Name: "error", Value: o.Error})
 	}
@@ -219,7 +222,8 @@ func (e *executor) outcome(ctx context.Context, call record.ToolCall) outcome {
 	return o
 }
 
-// unpermitted is the result of a call whose permit is not good. One that is only too old is still the gate's word about this call.
+// unpermitted is the result of a call whose permit is not good. One that is only too old is still the gate's word about
+// this call.
 func unpermitted(call record.ToolCall, err error) outcome {
 	if errors.Is(err, errUndecided) {
 		o := failed("%v", err)
@@ -256,7 +260,8 @@ func (e *executor) permitted(ctx context.Context, call record.ToolCall, with pol
 	ctx, cancel := e.watchEstop(ctx)
 	defer cancel(nil)
 	env := *e.env
-	env.ConversationID, env.Guard, env.Obeyed, env.ReadOnly = call.ConversationID, e.guard(with), with.Obeyed, call.Verdict.Risk == record.RiskLow
+	env.ConversationID, env.Guard, env.Obeyed, env.ReadOnly = call.ConversationID, e.guard(with), with.Obeyed,
+		call.Verdict.Risk == record.RiskLow
 	env.Results = e.results
 	if call.ConversationID != "" {
 		env.Result = result.Prefix + result.ID(call.ID)
@@ -291,9 +296,12 @@ func (e *executor) keep(call record.ToolCall, r tool.Result) {
 func (e *executor) admit(ctx context.Context, call record.ToolCall) (policy.Permitted, error) {
 	with := policy.Permitted{Risk: call.Verdict.Risk, Obeyed: call.Verdict.Obeyed}
 	now := time.Now()
-	claims, err := e.gates.Verify(call.Verdict.Permit, permit.Claims{CallID: call.ID, ConversationID: call.ConversationID,
-		Tool: call.Tool, ArgsSHA256: record.HashBytes(call.Args), Risk: call.Verdict.Risk, Decision: record.Allow,
-		PolicyHash: call.Verdict.PolicyHash, AuditID: call.Verdict.AuditID, Obeyed: permit.Files(call.Verdict.Obeyed)}, now)
+	claims, err := e.gates.Verify(call.Verdict.Permit,
+		permit.Claims{CallID: call.ID, ConversationID: call.ConversationID,
+			Tool: call.Tool, ArgsSHA256: record.HashBytes(call.Args), Risk: call.Verdict.Risk, Decision: record.Allow,
+			PolicyHash: call.Verdict.PolicyHash, AuditID: call.Verdict.AuditID,
+			Obeyed: permit.Files(call.Verdict.Obeyed)},
+		now)
 	if err != nil {
 		return with, fmt.Errorf("permit: %w", err)
 	}
@@ -318,15 +326,16 @@ var errUndecided = errors.New("cancelled before it started")
 // errPolicy: the permit is the gate's, and the policy in force here does not let it count.
 var errPolicy = errors.New("permit")
 
-// inForce checks that a permit's policy is the one in force. That of another host's gate is one that was accepted with its key, and
-// what this host's own policy denies, does not run for it either: only here is it known where paths lead.
+// inForce checks that a permit's policy is the one in force. That of another host's gate is one that was accepted with
+// its key, and what this host's own policy denies, does not run for it either: only here is it known where paths lead.
 func (e *executor) inForce(ctx context.Context, call record.ToolCall, claims permit.Claims) (err error) {
 	if e.policy, err = e.force.Policy(); err != nil {
 		return err
 	}
 	own := e.gates.Own(claims)
 	switch {
-	case own && claims.PolicyHash != e.policy.Hash(): // even if somebody has accepted this home's gate as that of another
+	case own &&
+		claims.PolicyHash != e.policy.Hash(): // even if somebody has accepted this home's gate as that of another
 		return errors.New("it was signed under another policy than the one in force here; make the call again")
 	case !own && !e.gates.Accepts(claims):
 		return fmt.Errorf("its policy is not accepted here; run claw-gate keys on the host of gate %s, and claw-exec accept with its output on this one", claims.HomeID)
@@ -334,7 +343,8 @@ func (e *executor) inForce(ctx context.Context, call record.ToolCall, claims per
 	if own {
 		return nil
 	}
-	d := e.policy.DecideFor(ctx, policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool, Args: call.Args})
+	d := e.policy.DecideFor(ctx, policy.Call{ID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool,
+		Args: call.Args})
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("%w: %w", errUndecided, err)
 	}

@@ -50,7 +50,8 @@ func describe(limits config.Limits, channel config.CLI, t card.Card) toolInfo {
 }
 
 func list() command.Command {
-	return command.Command{Name: "list", Offered: []string{"tool list"}, Access: looking, Summary: "list the tools", Example: "claw-exec list",
+	return command.Command{Name: "list", Offered: []string{"tool list"}, Access: looking, Summary: "list the tools",
+		Example: "claw-exec list",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -65,7 +66,8 @@ func list() command.Command {
 }
 
 func show() command.Command {
-	return command.Command{Name: "show", Offered: []string{"tool show"}, Access: looking, Args: "NAME", Min: 1, Max: 1, Complete: tools, Summary: "show a tool and its parameters",
+	return command.Command{Name: "show", Offered: []string{"tool show"}, Access: looking, Args: "NAME", Min: 1, Max: 1,
+		Complete: tools, Summary: "show a tool and its parameters",
 		Example: "claw-exec show file_read",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
@@ -74,7 +76,8 @@ func show() command.Command {
 			}
 			t, ok := card.Find(c.Args[0])
 			if !ok {
-				return nil, envelope.Errorf(envelope.ExitError, "not_found", "there is no tool %q", terminal.Escape(c.Args[0])).
+				return nil, envelope.Errorf(envelope.ExitError, "not_found", "there is no tool %q",
+					terminal.Escape(c.Args[0])).
 					WithHint("see: claw-exec list")
 			}
 			return describe(cfg.Limits, cfg.Channels.CLI, t), nil

@@ -45,8 +45,10 @@ func (p preflight) WriteText(w io.Writer) error {
 		fmt.Fprintf(w, "  %-17s %s\n", e.Engine, terminal.Escape(state))
 	}
 	l := p.Limits
-	_, err := fmt.Fprintf(w, "%-19s %d MiB memory, %s, %s for %d s each process, %d open files, files of %d MiB, /tmp of %d MiB\n",
-		"limits", l.MemoryBytes>>20, spelling.Count(l.Processes, "process"), spelling.Count(l.CPUs, "processor"), l.CPUS, l.OpenFiles, l.FileBytes>>20, l.TmpBytes>>20)
+	_, err := fmt.Fprintf(w,
+		"%-19s %d MiB memory, %s, %s for %d s each process, %d open files, files of %d MiB, /tmp of %d MiB\n",
+		"limits", l.MemoryBytes>>20, spelling.Count(l.Processes, "process"), spelling.Count(l.CPUs, "processor"),
+		l.CPUS, l.OpenFiles, l.FileBytes>>20, l.TmpBytes>>20)
 	return err
 }
 
@@ -68,7 +70,8 @@ func (p preflight) failed() error {
 }
 
 func preflightCommand() command.Command {
-	return command.Command{Name: "sandbox", Access: command.Unconfined, Summary: "show which sandbox engines work on this machine",
+	return command.Command{Name: "sandbox", Access: command.Unconfined,
+		Summary: "show which sandbox engines work on this machine",
 		Long:    "Starts a program that does nothing in every engine of this system, and reports the guarantees of each, or why it does not work.",
 		Example: "claw-exec sandbox",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
@@ -78,7 +81,8 @@ func preflightCommand() command.Command {
 			}
 			cfg := o.Config
 			place, limits := broker.Place(o), broker.Limits(cfg)
-			p := preflight{Mode: cfg.Security.Sandbox, Layout: cfg.Sandbox.Layout, Limits: limits, Engines: []sandbox.Finding{}}
+			p := preflight{Mode: cfg.Security.Sandbox, Layout: cfg.Sandbox.Layout, Limits: limits,
+				Engines: []sandbox.Finding{}}
 			if p.Mode == sandbox.Off {
 				p.Usable = true
 				return p, nil

@@ -23,7 +23,8 @@ func access(_ *command.Call, cfg *config.Config) confine.Access {
 	return confine.Access{
 		// not the keys of receipts, which lie below them; the workspace, to show what a call changes
 		Read: []string{cfg.PermitKeyPath(), cfg.PermitPubPath(), cfg.WorkspaceDir, cfg.RulesPath()},
-		List: append([]string{cfg.WorkspaceDir, cfg.Home}, cfg.Readable()...), // patterns are expanded; a directory is synced by opening it
+		// patterns are expanded; a directory is synced by opening it
+		List: append([]string{cfg.WorkspaceDir, cfg.Home}, cfg.Readable()...),
 		Own:  own,
 		// to ask
 		Terminal: terminal.Device(),

@@ -21,7 +21,8 @@ code is 1 if there are any of the last kind. While they are at the end of the lo
 them into a file beside the log.`,
 		Example: "claw-gate audit\nclaw-gate audit --mend",
 		Flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&mend, "mend", false, "move bytes at the end that the gate did not write into a file beside the log")
+			f.BoolVar(&mend, "mend", false,
+				"move bytes at the end that the gate did not write into a file beside the log")
 		},
 		Access: func(_ *command.Call, cfg *config.Config) confine.Access {
 			if cfg == nil {
@@ -48,11 +49,14 @@ them into a file beside the log.`,
 			if res.Foreign == 0 && res.AtEnd == 0 || mend && res.MovedTo != "" {
 				return res, nil
 			}
-			e := envelope.Errorf(envelope.ExitError, "audit.foreign", "%s contains lines that the gate did not write, the first is line %d", res.Path, res.First)
+			e := envelope.Errorf(envelope.ExitError, "audit.foreign",
+				"%s contains lines that the gate did not write, the first is line %d", res.Path, res.First)
 			if res.AtEnd > 0 {
-				return res, e.WithHint("inspect it; claw-gate audit --mend moves such bytes at the end into a file beside it")
+				return res,
+					e.WithHint("inspect it; claw-gate audit --mend moves such bytes at the end into a file beside it")
 			}
-			return res, e.WithHint("inspect it: these lines decide nothing, but whoever wrote them may have changed others")
+			return res,
+				e.WithHint("inspect it: these lines decide nothing, but whoever wrote them may have changed others")
 		}}
 }
 

@@ -43,7 +43,8 @@ in the field was. Other records pass through. With --summary, it writes only the
 				return nil, err
 			}
 			k := &checker{policy: p, silent: summary}
-			s := stage.Stage{Handlers: map[record.Kind]stage.Handler{record.KindToolCall: k.call, record.KindToolResult: k.result}}
+			s := stage.Stage{Handlers: map[record.Kind]stage.Handler{record.KindToolCall: k.call,
+				record.KindToolResult: k.result}}
 			if !summary {
 				return c.Collect(func(c *command.Call) (command.Result, error) { return stage.Filter(ctx, c, s) })
 			}
@@ -98,7 +99,8 @@ func (k *checker) result(ctx context.Context, line record.Line, out *stage.Write
 	if old.Tool == "" || len(old.Args) == 0 {
 		return envelope.Errorf(0, "tool_result.invalid", "tool result needs tool and args")
 	}
-	call := record.ToolCall{V: record.Version, Kind: record.KindToolCall, ID: old.ID, ConversationID: old.ConversationID, TurnID: old.TurnID, TS: old.TS, Tool: old.Tool, Args: old.Args}
+	call := record.ToolCall{V: record.Version, Kind: record.KindToolCall, ID: old.ID,
+		ConversationID: old.ConversationID, TurnID: old.TurnID, TS: old.TS, Tool: old.Tool, Args: old.Args}
 	v := k.verdict(ctx, call)
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // what was cancelled says nothing about the policy
@@ -116,7 +118,8 @@ func (k *checker) result(ctx context.Context, line record.Line, out *stage.Write
 	if err != nil || old.Verdict == nil {
 		return errors.Join(err, out.Write(b))
 	}
-	spliced, err := made.With(record.Field{Name: "was", Value: was{old.Verdict.Decision, old.Verdict.Risk, old.Verdict.Rule, old.Verdict.Approval}})
+	spliced, err := made.With(record.Field{Name: "was",
+		Value: was{old.Verdict.Decision, old.Verdict.Risk, old.Verdict.Rule, old.Verdict.Approval}})
 	if err != nil {
 		return err
 	}
@@ -133,7 +136,8 @@ type was struct {
 
 func (k *checker) verdict(ctx context.Context, call record.ToolCall) record.Verdict {
 	d := k.policy.DecideFor(ctx, asked(call))
-	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule, Approval: record.ApprovalNotRequired, Obeyed: d.Obeyed,
+	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule,
+		Approval: record.ApprovalNotRequired, Obeyed: d.Obeyed,
 		PolicyHash: k.policy.Hash(), DecidedAt: record.Now()}
 	switch d.Outcome {
 	case policy.Allow:
@@ -165,8 +169,8 @@ type checkChange struct {
 // decisions in the order of their strictness.
 var decisions = []string{record.Allow, "ask", record.Deny}
 
-// count compares what would be decided with what was. A call that a person was to be asked about was asked, whatever came
-// of it, and so was one that the gate let run unasked, since it could change nothing, where the policy asks.
+// count compares what would be decided with what was. A call that a person was to be asked about was asked, whatever
+// came of it, and so was one that the gate let run unasked, since it could change nothing, where the policy asks.
 func (k *checker) count(now record.Verdict, old *record.Verdict) {
 	k.changes.Calls++
 	if old == nil {
@@ -208,13 +212,15 @@ func (k *checker) summary() checkSummary {
 
 // WriteText writes the totals, and a line for each kind of change.
 func (s checkSummary) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s: %d unchanged, %d stricter, %d more permissive, %d not decided before\n", spelling.Count(s.Calls, "call"), s.Same, s.Stricter, s.Milder, s.New); err != nil || len(s.Changes) == 0 {
+	if _, err := fmt.Fprintf(w, "%s: %d unchanged, %d stricter, %d more permissive, %d not decided before\n",
+		spelling.Count(s.Calls, "call"), s.Same, s.Stricter, s.Milder, s.New); err != nil || len(s.Changes) == 0 {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "calls\twas\tnow\trule")
 	for _, c := range s.Changes {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\n", c.Calls, terminal.Escape(c.Was), c.Now, terminal.Escape(strings.TrimSpace(c.Rule)))
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\n", c.Calls, terminal.Escape(c.Was), c.Now,
+			terminal.Escape(strings.TrimSpace(c.Rule)))
 	}
 	return t.Flush()
 }

@@ -9,9 +9,9 @@ import (
 	"clawsh/lib/record"
 )
 
-// commit makes the verdict final: it is written to the audit log, synced if the call is allowed, and only then signed. A
-// crash before the sync leaves a call that never ran; one behind it, an audit line without a receipt, "outcome unknown".
-// A verdict that cannot be audited or signed becomes a denial.
+// commit makes the verdict final: it is written to the audit log, synced if the call is allowed, and only then signed.
+// A crash before the sync leaves a call that never ran; one behind it, an audit line without a receipt, "outcome
+// unknown". A verdict that cannot be audited or signed becomes a denial.
 func (g *gate) commit(call record.ToolCall, v record.Verdict) (record.Verdict, error) {
 	now := time.Now().UTC()
 	v.DecidedAt, v.AuditID = now.Format(record.TimeFormat), record.NewID("audit-")
@@ -27,20 +27,22 @@ func (g *gate) commit(call record.ToolCall, v record.Verdict) (record.Verdict, e
 			g.unwritable(err)
 			return v, nil
 		}
-		return g.undo(call, claims, denied(v, "audit.failed", fmt.Sprintf("the audit log cannot be written: %v", err))), nil
+		return g.undo(call, claims, denied(v, "audit.failed", fmt.Sprintf("the audit log cannot be written: %v", err))),
+			nil
 	}
 	if v.Decision != record.Allow {
 		return v, nil
 	}
 	var err error
 	if v.Permit, err = g.signer.Sign(claims); err != nil {
-		return g.undo(call, claims, denied(v, "permit.failed", fmt.Sprintf("the permit cannot be signed: %v", err))), nil
+		return g.undo(call, claims, denied(v, "permit.failed", fmt.Sprintf("the permit cannot be signed: %v", err))),
+			nil
 	}
 	return v, nil
 }
 
-// undo writes a denial behind a line that allowed a call and may be in the log, with its id: so nobody takes the call for one
-// that was released and interrupted.
+// undo writes a denial behind a line that allowed a call and may be in the log, with its id: so nobody takes the call
+// for one that was released and interrupted.
 func (g *gate) undo(call record.ToolCall, claims permit.Claims, v record.Verdict) record.Verdict {
 	claims.ExpiresAt, claims.Nonce = "", ""
 	if err := g.write(call, claims, v); err != nil && v.Rule != "audit.failed" { // its reason says so
@@ -64,8 +66,10 @@ func denied(v record.Verdict, rule, reason string) record.Verdict {
 
 func (g *gate) write(call record.ToolCall, c permit.Claims, v record.Verdict) error {
 	argsHash, _ := record.Hash(call.Args) // of what has no canonical form there is none
-	line, err := record.Encode(audit.Line{V: record.Version, Kind: audit.Kind, ID: v.AuditID, TS: v.DecidedAt, CallID: c.CallID,
-		ConversationID: c.ConversationID, Tool: c.Tool, ArgsSHA256: c.ArgsSHA256, ArgsHash: argsHash, Decision: v.Decision, Risk: v.Risk, Rule: v.Rule,
+	line, err := record.Encode(audit.Line{V: record.Version, Kind: audit.Kind, ID: v.AuditID, TS: v.DecidedAt,
+		CallID:         c.CallID,
+		ConversationID: c.ConversationID, Tool: c.Tool, ArgsSHA256: c.ArgsSHA256, ArgsHash: argsHash,
+		Decision: v.Decision, Risk: v.Risk, Rule: v.Rule,
 		Reason: v.Reason, Approval: v.Approval, PolicyHash: v.PolicyHash, ExpiresAt: c.ExpiresAt, Nonce: c.Nonce})
 	if err != nil {
 		return err

@@ -36,7 +36,8 @@ func filter() command.Command {
 	var executor string
 	return command.Command{
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&executor, "executor", "", "sign permits for the claw-exec `ID` on another host, which has accepted this gate")
+			f.StringVar(&executor, "executor", "",
+				"sign permits for the claw-exec `ID` on another host, which has accepted this gate")
 		},
 		Filter:  true,
 		Summary: "add a verdict to tool_call records",
@@ -63,7 +64,8 @@ func openGate(c *command.Call) (*gate, error) {
 		return nil, err
 	}
 	g := &gate{call: c, config: cfg}
-	g.approvals = approval.Approvals{Asker: approval.Terminal{Colours: colours(c.Getenv)}, Adopt: g.adopt, Warn: c.Log.Warn}
+	g.approvals = approval.Approvals{Asker: approval.Terminal{Colours: colours(c.Getenv)}, Adopt: g.adopt,
+		Warn: c.Log.Warn}
 	if g.force, err = policy.NewInForce(cfg, c.Reload, c.Again()); err != nil {
 		return nil, err
 	}
@@ -125,7 +127,8 @@ func (g *gate) decide(ctx context.Context, call record.ToolCall) record.Verdict 
 			Approval: record.ApprovalNotRequired, PolicyHash: g.policy.Hash()}
 	}
 	d := g.policy.DecideFor(ctx, asked(call))
-	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule, Approval: record.ApprovalNotRequired, Obeyed: d.Obeyed,
+	v := record.Verdict{Decision: record.Deny, Risk: d.Risk, Reason: d.Reason, Rule: d.Rule,
+		Approval: record.ApprovalNotRequired, Obeyed: d.Obeyed,
 		PolicyHash: g.policy.Hash()}
 	if stopped, why := config.Estop(g.config.Home); stopped {
 		return stop(v, why)
@@ -151,8 +154,8 @@ func (g *gate) decide(ctx context.Context, call record.ToolCall) record.Verdict 
 	return v
 }
 
-// ruleIdle allows an edit that does not fit the file as it is: nobody is asked about what changes nothing. It is permitted at low
-// risk, at which claw-exec writes nothing, should the file have changed by then.
+// ruleIdle allows an edit that does not fit the file as it is: nobody is asked about what changes nothing. It is
+// permitted at low risk, at which claw-exec writes nothing, should the file have changed by then.
 const ruleIdle = "edit.idle"
 
 // refresh takes the policy that is in force now.

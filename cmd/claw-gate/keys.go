@@ -24,7 +24,8 @@ func (k keysResult) WriteText(w io.Writer) error {
 
 // keys makes the permit key; clawsh init runs it, since no other program may touch the private key.
 func keys() command.Command {
-	return command.Command{Name: "keys", Access: making, Summary: "show the public key for permits and the hash of the policy",
+	return command.Command{Name: "keys", Access: making,
+		Summary: "show the public key for permits and the hash of the policy",
 		Long: `Prints the public key that verifies permits, and the hash of the policy in force, for claw-exec accept on another host.
 Creates the key pair first if there is none. The secret key stays in keys, where only claw-gate can read it.`,
 		Example: "claw-gate keys\nssh desk claw-gate keys | claw-exec accept",
@@ -53,7 +54,8 @@ Creates the key pair first if there is none. The secret key stays in keys, where
 // checkExecutor refuses what is not the name of a claw-exec.
 func checkExecutor(id string) error {
 	if id != "" && !permit.IsID(id) {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--executor: want 16 hex digits").WithHint("claw-exec accept, on the other host, prints them")
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--executor: want 16 hex digits").
+			WithHint("claw-exec accept, on the other host, prints them")
 	}
 	return nil
 }

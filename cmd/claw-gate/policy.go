@@ -36,7 +36,8 @@ func (r policyResult) WriteText(w io.Writer) error {
 		return err
 	}
 	for _, root := range r.ReadRootsUnused {
-		if _, err := fmt.Fprintf(w, "%-19s %s is not in force: %s\n", "read root", terminal.Escape(root.Path), terminal.Escape(root.Why)); err != nil {
+		if _, err := fmt.Fprintf(w, "%-19s %s is not in force: %s\n", "read root", terminal.Escape(root.Path),
+			terminal.Escape(root.Why)); err != nil {
 			return err
 		}
 	}
@@ -45,7 +46,8 @@ func (r policyResult) WriteText(w io.Writer) error {
 
 // because says why the workspace is the one that it is.
 func (r policyResult) because() string {
-	why := map[string]string{config.FromFlag: "-C on the command line", config.FromEnvironment: config.EnvWorkspace + " in the environment",
+	why := map[string]string{config.FromFlag: "-C on the command line", config.FromEnvironment: config.EnvWorkspace +
+		" in the environment",
 		config.FromHere:   `workspace = "here": clawsh was started there; you trusted it on ` + r.WorkspaceTrustedAt,
 		config.FromConfig: "workspace_dir in the configuration"}[r.WorkspaceFrom]
 	if r.WorkspaceUntrusted {
@@ -59,7 +61,8 @@ func (r policyResult) because() string {
 
 // place fills in what is in force here.
 func (r *policyResult) place(cfg *config.Config) {
-	r.WorkspaceFrom, r.WorkspaceTrustedAt, r.WorkspaceMissing = cfg.Workspace.From, cfg.Workspace.Trusted, cfg.Workspace.Real == ""
+	r.WorkspaceFrom, r.WorkspaceTrustedAt, r.WorkspaceMissing = cfg.Workspace.From, cfg.Workspace.Trusted,
+		cfg.Workspace.Real == ""
 	for _, root := range cfg.ReadRoots {
 		if root.Why != "" {
 			r.ReadRootsUnused = append(r.ReadRootsUnused, root)
@@ -68,7 +71,8 @@ func (r *policyResult) place(cfg *config.Config) {
 }
 
 func policyCommand() command.Command {
-	return command.Command{Name: "policy", Access: looking, Summary: "show the security policy in force", Example: "claw-gate policy",
+	return command.Command{Name: "policy", Access: looking, Summary: "show the security policy in force",
+		Example: "claw-gate policy",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {

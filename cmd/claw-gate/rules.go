@@ -35,7 +35,8 @@ func (r rulesResult) WriteText(w io.Writer) error {
 }
 
 func rulesCommand() command.Command {
-	return command.Command{Name: "policy rules", Offered: []string{"policy rules"}, Access: looking, Summary: "list your own rules, and where each comes from", Example: "claw-gate policy rules",
+	return command.Command{Name: "policy rules", Offered: []string{"policy rules"}, Access: looking,
+		Summary: "list your own rules, and where each comes from", Example: "claw-gate policy rules",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -56,7 +57,8 @@ func (r removedResult) WriteText(w io.Writer) error {
 }
 
 func removeCommand() command.Command {
-	return command.Command{Name: "policy rules remove", Offered: []string{"policy rules remove"}, Args: "NAME", Min: 1, Max: 1, Access: removing, Complete: written, Summary: "remove a rule that an approval question wrote",
+	return command.Command{Name: "policy rules remove", Offered: []string{"policy rules remove"}, Args: "NAME", Min: 1,
+		Max: 1, Access: removing, Complete: written, Summary: "remove a rule that an approval question wrote",
 		Example: "claw-gate policy rules remove always-0123456789ab",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
@@ -65,7 +67,8 @@ func removeCommand() command.Command {
 			}
 			name := c.Args[0]
 			if slices.ContainsFunc(cfg.Security.Rules, func(r config.Rule) bool { return r.Name == name }) {
-				return nil, envelope.Errorf(envelope.ExitError, "not_found", "the rule %s is in the configuration", terminal.Escape(name)).WithHint("edit %s", cfg.File)
+				return nil, envelope.Errorf(envelope.ExitError, "not_found", "the rule %s is in the configuration",
+					terminal.Escape(name)).WithHint("edit %s", cfg.File)
 			}
 			if err := approval.RemoveRule(cfg.RulesPath(), name); err != nil {
 				return nil, err

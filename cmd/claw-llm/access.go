@@ -14,12 +14,15 @@ import (
 // dnsPort is where names are resolved by TCP, when an answer does not fit a datagram.
 const dnsPort = 53
 
-// resolving are the files by which names are resolved and servers' certificates are checked, on the systems that there are.
-var resolving = []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols", "/etc/ssl", "/etc/pki", "/etc/ca-certificates",
-	"/usr/share/ca-certificates", "/usr/local/share/ca-certificates", "/usr/lib/ssl", "/etc/gai.conf", "/run/systemd/resolve", "/run/resolvconf"}
+// resolving are the files by which names are resolved and servers' certificates are checked, on the systems that there
+// are.
+var resolving = []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols",
+	"/etc/ssl", "/etc/pki", "/etc/ca-certificates",
+	"/usr/share/ca-certificates", "/usr/local/share/ca-certificates", "/usr/lib/ssl", "/etc/gai.conf",
+	"/run/systemd/resolve", "/run/resolvconf"}
 
-// access is the row of all commands: the providers' ports, and what it takes to reach them. It writes nothing and starts
-// nothing. The keys are in its environment.
+// access is the row of all commands: the providers' ports, and what it takes to reach them. It writes nothing and
+// starts nothing. The keys are in its environment.
 func access(c *command.Call, cfg *config.Config) confine.Access {
 	if cfg == nil {
 		return confine.Access{}

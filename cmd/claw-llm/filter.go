@@ -49,7 +49,8 @@ func filter() command.Command {
 
 // textRequest makes a request of a message that was piped as text.
 func (s *chat) textRequest(text string) ([]byte, error) {
-	return record.Encode(record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"), TS: record.Now(),
+	return record.Encode(record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"),
+		TS:             record.Now(),
 		ConversationID: record.NewID("conv-"), TurnID: record.NewID("turn-"),
 		Messages: []record.Message{{Role: "user", Content: strings.TrimRight(text, "\n")}}})
 }
@@ -65,7 +66,8 @@ func (s *chat) provider(name string) (provider.Provider, error) {
 	if p, ok := s.providers[name]; ok {
 		return p, nil
 	}
-	p, err := provider.New(s.config, name, provider.Options{Getenv: s.call.Getenv, Log: s.call.Log, Secrets: s.call.Secrets})
+	p, err := provider.New(s.config, name,
+		provider.Options{Getenv: s.call.Getenv, Log: s.call.Log, Secrets: s.call.Secrets})
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +107,8 @@ func (s *chat) handle(ctx context.Context, line record.Line, out *stage.Writer) 
 	return write(&req, resp, repaired, out)
 }
 
-// withhold takes secrets out of what the model said. Arguments of calls stay: what runs, and what a person approves, are the
-// bytes that the model wrote; only the values that are known never leave package provider in them.
+// withhold takes secrets out of what the model said. Arguments of calls stay: what runs, and what a person approves,
+// are the bytes that the model wrote; only the values that are known never leave package provider in them.
 func (s *chat) withhold(resp *record.Response) {
 	resp.FinalText, resp.Reasoning = s.call.Secrets.Text(resp.FinalText), s.call.Secrets.Text(resp.Reasoning)
 	if o := resp.Original; o != nil {
@@ -121,8 +123,8 @@ func (s *chat) withhold(resp *record.Response) {
 	}
 }
 
-// deltas returns the function that streams text without secrets, nil if the request does not ask for it, and the one that
-// passes on what was held back.
+// deltas returns the function that streams text without secrets, nil if the request does not ask for it, and the one
+// that passes on what was held back.
 func (s *chat) deltas(req *record.Request, out *stage.Writer) (pass func(string) error, rest func() error) {
 	if !req.Stream {
 		return nil, func() error { return nil }
@@ -149,7 +151,8 @@ func write(req *record.Request, resp *record.Response, repaired []string, out *s
 	}
 	for i, c := range resp.ToolCalls {
 		err := out.Record(record.ToolCall{V: record.Version, Kind: record.KindToolCall, ID: c.ID, RequestID: req.ID,
-			ConversationID: req.ConversationID, TurnID: req.TurnID, TS: record.Now(), Tool: c.Name, Args: c.Args, Repaired: repaired[i]})
+			ConversationID: req.ConversationID, TurnID: req.TurnID, TS: record.Now(), Tool: c.Name, Args: c.Args,
+			Repaired: repaired[i]})
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,8 @@ func (l providerList) WriteText(w io.Writer) error {
 				key += " (not set)"
 			}
 		}
-		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\n", mark, terminal.Escape(p.Name), p.Kind, terminal.Escape(p.Model), terminal.Escape(p.BaseURL), key)
+		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\n", mark, terminal.Escape(p.Name), p.Kind, terminal.Escape(p.Model),
+			terminal.Escape(p.BaseURL), key)
 	}
 	return t.Flush()
 }

@@ -37,10 +37,11 @@ func (l modelList) WriteText(w io.Writer) error {
 }
 
 func models() command.Command {
-	return command.Command{Name: "models", Offered: []string{"provider models"}, Args: "[NAME]", Max: 1, Complete: command.Providers,
-		Summary: "list the models of a provider",
-		Long:    "Asks the server of the provider NAME, or of the default provider. The configured model is marked with *.",
-		Example: "claw-llm models\nclaw-llm models openai_compatible --jq '.data.models[].id'",
+	return command.Command{Name: "models", Offered: []string{"provider models"}, Args: "[NAME]", Max: 1,
+		Complete: command.Providers,
+		Summary:  "list the models of a provider",
+		Long:     "Asks the server of the provider NAME, or of the default provider. The configured model is marked with *.",
+		Example:  "claw-llm models\nclaw-llm models openai_compatible --jq '.data.models[].id'",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {

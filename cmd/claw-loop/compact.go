@@ -37,10 +37,13 @@ type compactResult struct {
 func (r compactResult) WriteText(w io.Writer) error {
 	id := terminal.Escape(r.ConversationID)
 	if !r.Compacted {
-		_, err := fmt.Fprintf(w, "%s is too small to compact: it has %s outside of a summary, and the newest is always kept\n", id, spelling.Count(r.TurnsKept, "turn"))
+		_, err := fmt.Fprintf(w,
+			"%s is too small to compact: it has %s outside of a summary, and the newest is always kept\n", id,
+			spelling.Count(r.TurnsKept, "turn"))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: newly in the summary: %d, kept as they are: %d (turns); about %s, before %d\n", id, r.Turns, r.TurnsKept, spelling.Count(r.TokensAfter, "token"), r.TokensBefore)
+	_, err := fmt.Fprintf(w, "%s: newly in the summary: %d, kept as they are: %d (turns); about %s, before %d\n", id,
+		r.Turns, r.TurnsKept, spelling.Count(r.TokensAfter, "token"), r.TokensBefore)
 	if err == nil && r.TokensAfter >= r.TokensBefore {
 		_, err = fmt.Fprintln(w, "the summary would not be shorter than the turns")
 	}
@@ -53,14 +56,17 @@ func (r compactResult) WriteText(w io.Writer) error {
 func compact() command.Command {
 	var o options
 	keep := 1
-	return command.Command{Name: "compact", Offered: []string{"session compact"}, Summary: "replace old turns of a conversation with a summary in later requests",
+	return command.Command{Name: "compact", Offered: []string{"session compact"},
+		Summary: "replace old turns of a conversation with a summary in later requests",
 		Long: `Has a model write a summary of all turns but the newest, which is sent to models instead of these turns from then on. The
 turns themselves are kept; memory show and memory search still find them. An existing summary is summarised together
 with the turns after it. With context.compact_at_tokens, this happens automatically before a turn.`,
 		Example: "clawsh session compact",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&o.Conversation, "conversation", "", "compact the conversation `ID` (a unique prefix is enough) instead of the latest")
-			f.StringVar(&o.Agent, "agent", "", "without --conversation: compact the latest conversation of the agent `ID`")
+			f.StringVar(&o.Conversation, "conversation", "",
+				"compact the conversation `ID` (a unique prefix is enough) instead of the latest")
+			f.StringVar(&o.Agent, "agent", "",
+				"without --conversation: compact the latest conversation of the agent `ID`")
 			f.StringVar(&o.Provider, "provider", "", "ask the provider `NAME`")
 			f.StringVar(&o.Model, "model", "", "use the model `NAME`")
 			f.IntVar(&keep, "keep", 1, "keep the newest `N` turns")
@@ -70,7 +76,8 @@ with the turns after it. With context.compact_at_tokens, this happens automatica
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--keep %d: want 1 or more", keep)
 			}
 			if c.Changed("conversation") && o.Conversation == "" {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--conversation is empty").WithHint("clawsh memory list shows the ids")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--conversation is empty").
+					WithHint("clawsh memory list shows the ids")
 			}
 			o.Latest = o.Conversation == ""
 			return o.compact(ctx, c, keep)
@@ -92,7 +99,8 @@ func (o *options) compact(ctx context.Context, c *command.Call, keep int) (comma
 		return nil, err
 	}
 	if lo.ConversationID == "" {
-		return nil, envelope.Errorf(envelope.ExitError, "not_found", "there is no conversation to compact").WithHint("clawsh session list shows them; --conversation names one")
+		return nil, envelope.Errorf(envelope.ExitError, "not_found", "there is no conversation to compact").
+			WithHint("clawsh session list shows them; --conversation names one")
 	}
 	release, _, err := conversation.Turns{Dir: cfg.TurnsDir(), Waiting: waiting(c)}.Hold(ctx, lo.ConversationID)
 	if err != nil {
@@ -112,7 +120,8 @@ func (o *options) summarise(ctx context.Context, lo *loop.Options, keep int) (co
 	l := loop.New(*lo)
 	defer l.Close()
 	s, err := l.Compact(ctx, keep)
-	r := compactResult{ConversationID: lo.ConversationID, TurnsKept: len(before.Turns), TokensBefore: before.Tokens(), TokensAfter: before.Tokens()}
+	r := compactResult{ConversationID: lo.ConversationID, TurnsKept: len(before.Turns), TokensBefore: before.Tokens(),
+		TokensAfter: before.Tokens()}
 	switch {
 	case errors.Is(err, loop.ErrSmall):
 		return r, nil
@@ -126,6 +135,7 @@ func (o *options) summarise(ctx context.Context, lo *loop.Options, keep int) (co
 	}
 	after := conversation.Conversation{Summary: s.Content, Turns: before.Turns[s.Turns:]}
 	r.Compacted, r.Turns, r.TurnsKept, r.TokensAfter = true, s.Turns, len(after.Turns), after.Tokens()
-	r.SummaryID, r.ThroughTurnID, r.ThroughRecordID, r.Content, r.Usage = s.ID, s.ThroughTurnID, s.ThroughRecordID, s.Content, s.Usage
+	r.SummaryID, r.ThroughTurnID, r.ThroughRecordID, r.Content, r.Usage = s.ID, s.ThroughTurnID, s.ThroughRecordID,
+		s.Content, s.Usage
 	return r, nil
 }

@@ -12,9 +12,9 @@ import (
 	"clawsh/lib/command"
 )
 
-// orders takes what the program that drives us says, a line each, from a descriptor: "cancel INT|TERM|HUP MESSAGE_ID" ends the turn of a
-// message, whether it has begun or not; "leave" ends everything at once; "shown CALL_ID" says that people have seen a call. Unlike a signal,
-// an order is never lost, never comes twice, and is about one turn.
+// orders takes what the program that drives us says, a line each, from a descriptor: "cancel INT|TERM|HUP MESSAGE_ID"
+// ends the turn of a message, whether it has begun or not; "leave" ends everything at once; "shown CALL_ID" says that
+// people have seen a call. Unlike a signal, an order is never lost, never comes twice, and is about one turn.
 func (r *runner) orders(fd int) {
 	if fd <= 2 {
 		return
@@ -106,7 +106,9 @@ func (s *seen) wait(ctx context.Context, call string) error {
 // waiting tells that the turn of another process is waited for.
 func waiting(c *command.Call) func(string, int, string) {
 	return func(conversation string, pid int, since string) {
-		c.Tell("conversation_busy", fmt.Sprintf("waiting: another turn of this conversation has been running since %s (process %d)", since, pid),
+		c.Tell("conversation_busy",
+			fmt.Sprintf("waiting: another turn of this conversation has been running since %s (process %d)", since,
+				pid),
 			"conversation_id", conversation, "pid", pid, "since", since)
 	}
 }

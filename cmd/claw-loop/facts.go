@@ -12,15 +12,16 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// facts returns what a model has to know about where it works, as a tail of the system prompt. It stays the same for a day, so
-// that a provider can keep what it has read of a conversation.
+// facts returns what a model has to know about where it works, as a tail of the system prompt. It stays the same for a
+// day, so that a provider can keep what it has read of a conversation.
 func facts(cfg *config.Config, rounds int, tools bool) func(now time.Time) string {
 	place := ""
 	if tools {
 		place = where(cfg) + "\n" + level(cfg.Security) + "\n" + limits(cfg, rounds)
 	}
 	return func(now time.Time) string {
-		return "\n\n" + strings.TrimSpace(fmt.Sprintf("Today is %s. System: %s.\n%s", now.Format("Monday, 2006-01-02"), runtime.GOOS, place))
+		return "\n\n" + strings.TrimSpace(fmt.Sprintf("Today is %s. System: %s.\n%s", now.Format("Monday, 2006-01-02"),
+			runtime.GOOS, place))
 	}
 }
 
@@ -54,7 +55,8 @@ func level(s config.Security) string {
 }
 
 func limits(cfg *config.Config, rounds int) string {
-	text := "Limits: commands " + amount(cfg.Limits.ShellTimeoutS) + " s (timeout_s: up to " + amount(cfg.Limits.ShellTimeoutMaxS) + "), no network"
+	text := "Limits: commands " + amount(cfg.Limits.ShellTimeoutS) + " s (timeout_s: up to " +
+		amount(cfg.Limits.ShellTimeoutMaxS) + "), no network"
 	if !cfg.Sandbox.GitWrite {
 		text += ", .git read-only"
 	}

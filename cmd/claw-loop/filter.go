@@ -84,8 +84,8 @@ func filter() command.Command {
 // errNoInput is why nothing was prepared.
 var errNoInput = errors.New("there is no input")
 
-// empty tells that there is no input, once that is known, so that nothing is started for none. Who drives us has a message in mind, and a
-// conversation that is named has to be found whatever is said in it.
+// empty tells that there is no input, once that is known, so that nothing is started for none. Who drives us has a
+// message in mind, and a conversation that is named has to be found whatever is said in it.
 func (o *options) empty(ctx context.Context, c *command.Call) bool {
 	if o.control > 0 || o.Conversation != "" || o.Latest {
 		return false
@@ -106,7 +106,8 @@ func (o *options) empty(ctx context.Context, c *command.Call) bool {
 
 // textUser makes a user record of a message that was piped as text.
 func textUser(text string) ([]byte, error) {
-	return record.Encode(record.User{V: record.Version, Kind: record.KindUser, ID: record.NewID("msg-"), Content: strings.TrimRight(text, "\n")})
+	return record.Encode(record.User{V: record.Version, Kind: record.KindUser, ID: record.NewID("msg-"),
+		Content: strings.TrimRight(text, "\n")})
 }
 
 // prepare builds the loop: what it needs to know is asked of the siblings that own it, at the same time as claw-llm and

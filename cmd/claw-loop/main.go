@@ -1,5 +1,5 @@
-// Command claw-loop is the agent loop: it reads user records and writes, for each, what the turn produces, ending in one
-// final record.
+// Command claw-loop is the agent loop: it reads user records and writes, for each, what the turn produces, ending in
+// one final record.
 package main
 
 import "clawsh/lib/command"

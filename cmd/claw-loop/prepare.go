@@ -38,9 +38,11 @@ func (o *options) resolve(cfg *config.Config, c *command.Call) (*loop.Options, e
 		return nil, err
 	}
 	a := cfg.Agents[o.Agent]
-	lo := &loop.Options{Agent: o.Agent, SystemPrompt: soul, Provider: cmp.Or(o.Provider, a.Provider), Model: cmp.Or(o.Model, a.Model), Stream: o.Stream,
+	lo := &loop.Options{Agent: o.Agent, SystemPrompt: soul, Provider: cmp.Or(o.Provider, a.Provider),
+		Model: cmp.Or(o.Model, a.Model), Stream: o.Stream,
 		MaxToolRounds: limits.Rounds, MaxTokens: limits.Tokens, MaxCost: limits.Cost, Timeout: limits.Time,
-		Budget:    conversation.Budget{Messages: cfg.Limits.ContextMessages, Tokens: cfg.Context.MaxTokens, Bytes: maxSentBytes},
+		Budget: conversation.Budget{Messages: cfg.Limits.ContextMessages, Tokens: cfg.Context.MaxTokens,
+			Bytes: maxSentBytes},
 		CompactAt: cfg.Context.CompactAtTokens, Event: c.Event, Warn: warn(c)}
 	if limits.Cost > 0 {
 		_, model := cfg.Model(o.Agent, o.Provider, o.Model)
@@ -51,7 +53,8 @@ func (o *options) resolve(cfg *config.Config, c *command.Call) (*loop.Options, e
 	return lo, nil
 }
 
-// maxSentBytes bounds the texts of a request: with what JSON adds they stay below record.MaxLineBytes but for the strangest ones.
+// maxSentBytes bounds the texts of a request: with what JSON adds they stay below record.MaxLineBytes but for the
+// strangest ones.
 const maxSentBytes = record.MaxLineBytes / 4
 
 // warn logs what went wrong and does not end a turn.
@@ -73,7 +76,8 @@ func systemPrompt(s string) (string, error) {
 		return s, nil
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxPromptBytes {
-		return "", envelope.Errorf(envelope.ExitUsage, "usage", "system prompt %s: want a regular file of at most %d bytes",
+		return "", envelope.Errorf(envelope.ExitUsage, "usage",
+			"system prompt %s: want a regular file of at most %d bytes",
 			terminal.Escape(s), maxPromptBytes)
 	}
 	b, err := os.ReadFile(s)
@@ -81,7 +85,8 @@ func systemPrompt(s string) (string, error) {
 		err = fmt.Errorf("it is not UTF-8 text")
 	}
 	if err != nil {
-		return "", envelope.Errorf(envelope.ExitUsage, "usage", "read the system prompt %s: %w", terminal.Escape(s), err)
+		return "", envelope.Errorf(envelope.ExitUsage, "usage", "read the system prompt %s: %w", terminal.Escape(s),
+			err)
 	}
 	return string(b), nil
 }
@@ -90,7 +95,8 @@ func systemPrompt(s string) (string, error) {
 // summarised, and a conversation of years does not take a hundred requests before its next turn.
 const resumed = 4
 
-// resume asks claw-mem for the conversation to go on with, at most so many estimated tokens of it; 0 is as much as there can be.
+// resume asks claw-mem for the conversation to go on with, at most so many estimated tokens of it; 0 is as much as
+// there can be.
 func (o *options) resume(ctx context.Context, s *sibling.Programs, lo *loop.Options, tokens int) error {
 	which := []string{"--agent", o.Agent}
 	switch {
@@ -132,7 +138,8 @@ func load(ctx context.Context, s *sibling.Programs, tokens int, which ...string)
 		} `json:"summary"`
 		LeftOut int `json:"left_out"`
 	}
-	args := append([]string{"context", "--limit", "0", "--max-tokens", fmt.Sprint(tokens)}, which...) // the loop chooses, each time it sends
+	// the loop chooses, each time it sends
+	args := append([]string{"context", "--limit", "0", "--max-tokens", fmt.Sprint(tokens)}, which...)
 	if err := s.Query(ctx, &found, "claw-mem", args...); err != nil {
 		return l, err
 	}
@@ -143,9 +150,11 @@ func load(ctx context.Context, s *sibling.Programs, tokens int, which ...string)
 	}
 	for _, t := range found.Turns {
 		if t.Messages < 0 || t.Messages > len(rest) {
-			return l, fmt.Errorf("claw-mem says that the turn %q has %s, and there are %d", t.TurnID, spelling.Count(t.Messages, "message"), len(rest))
+			return l, fmt.Errorf("claw-mem says that the turn %q has %s, and there are %d", t.TurnID,
+				spelling.Count(t.Messages, "message"), len(rest))
 		}
-		l.Turns = append(l.Turns, conversation.Turn{ID: t.TurnID, Record: t.LastRecordID, Messages: rest[:t.Messages:t.Messages]})
+		l.Turns = append(l.Turns, conversation.Turn{ID: t.TurnID, Record: t.LastRecordID,
+			Messages: rest[:t.Messages:t.Messages]})
 		rest = rest[t.Messages:]
 	}
 	return l, nil

@@ -13,9 +13,9 @@ import (
 	"clawsh/lib/sibling"
 )
 
-// recoverCalls has claw-receipt write the receipts of calls that an earlier loop, which was killed, left without one. It runs
-// beside the first turn; the function that it returns waits for it. That it failed is told in the log: the receipts themselves
-// are claw-receipt's to complain about.
+// recoverCalls has claw-receipt write the receipts of calls that an earlier loop, which was killed, left without one.
+// It runs beside the first turn; the function that it returns waits for it. That it failed is told in the log: the
+// receipts themselves are claw-receipt's to complain about.
 func recoverCalls(ctx context.Context, c *command.Call) (wait func()) {
 	done := make(chan struct{})
 	go func() {
@@ -27,19 +27,22 @@ func recoverCalls(ctx context.Context, c *command.Call) (wait func()) {
 				c.Log.Warn(lost.Error())
 				return
 			}
-			c.Log.Warn("the receipt log could not be searched for interrupted calls; see: clawsh doctor", "error", err.Error())
+			c.Log.Warn("the receipt log could not be searched for interrupted calls; see: clawsh doctor", "error",
+				err.Error())
 		}
 	}()
 	return func() { <-done }
 }
 
-// toldElsewhere tells whether a turn says the same: that it was cancelled, or that the configuration was broken meanwhile.
+// toldElsewhere tells whether a turn says the same: that it was cancelled, or that the configuration was broken
+// meanwhile.
 func toldElsewhere(code string) bool {
 	return code == "cancelled" || strings.HasPrefix(code, "config.")
 }
 
-// writeInterrupted asks which calls have no receipt and, if there are any, the memory whether it has their results: claw-receipt, which
-// may not read it, would say that their outcome is unknown. A result that was remembered had a receipt, so the log has lost some.
+// writeInterrupted asks which calls have no receipt and, if there are any, the memory whether it has their results:
+// claw-receipt, which may not read it, would say that their outcome is unknown. A result that was remembered had a
+// receipt, so the log has lost some.
 func writeInterrupted(ctx context.Context, c *command.Call) error {
 	cfg, err := c.Config()
 	if err != nil {

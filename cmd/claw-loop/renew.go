@@ -10,8 +10,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// renew takes up what was edited since the last turn: the loop continues the conversation under the configuration as it is now, with
-// stages that have read it. Until it can be read, there is no turn: half of a policy is none.
+// renew takes up what was edited since the last turn: the loop continues the conversation under the configuration as it
+// is now, with stages that have read it. Until it can be read, there is no turn: half of a policy is none.
 func (r *runner) renew(ctx context.Context) error {
 	changed := r.config.Outdated()
 	if changed == "" && !r.denied {
@@ -33,7 +33,8 @@ func (r *runner) renew(ctx context.Context) error {
 		r.loop.Seen = lo.Seen // the new memory has nothing of this conversation to read again
 	}
 	if changed != "" && (changed != cfg.File || !r.config.SameSettings(cfg)) {
-		r.call.Tell("policy_changed", filepath.Base(changed)+" changed: the new policy applies from now on", "path", changed)
+		r.call.Tell("policy_changed", filepath.Base(changed)+" changed: the new policy applies from now on", "path",
+			changed)
 	}
 	r.config, r.denied = cfg, false
 	return nil
@@ -67,7 +68,8 @@ func again(err error) error {
 	return &e
 }
 
-// outdated tells whether a stage found its policy changed in a turn, which none of its calls survives until it is started again.
+// outdated tells whether a stage found its policy changed in a turn, which none of its calls survives until it is
+// started again.
 func outdated(f record.Final) bool {
 	for _, d := range f.Denials {
 		if d.Rule == "policy.changed" {

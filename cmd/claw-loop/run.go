@@ -105,8 +105,9 @@ func (r *runner) running(message string, cancel context.CancelCauseFunc) {
 // patience is how long a cancelled turn may take to end before another SIGINT ends everything.
 const patience = time.Second
 
-// signals ends the running turn at the first SIGINT and everything at a later one, or if no turn is running. SIGTERM and SIGHUP end the turn and
-// then the program, however often it comes: a whole process group may be sent it, and whoever drives us passes it on.
+// signals ends the running turn at the first SIGINT and everything at a later one, or if no turn is running. SIGTERM
+// and SIGHUP end the turn and then the program, however often it comes: a whole process group may be sent it, and
+// whoever drives us passes it on.
 func (r *runner) signals() {
 	for s := range r.call.Signals {
 		r.mu.Lock()

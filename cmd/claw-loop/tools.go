@@ -58,7 +58,8 @@ type keptTools struct {
 	Tools []record.Tool `json:"tools"`
 }
 
-// madeFrom is a hash of all that claw-exec's list depends on: which program it is, and the parts of the configuration that are in it.
+// madeFrom is a hash of all that claw-exec's list depends on: which program it is, and the parts of the configuration
+// that are in it.
 func madeFrom(cfg *config.Config) (string, error) {
 	path, err := process.Find("claw-exec")
 	if err != nil {
@@ -68,14 +69,16 @@ func madeFrom(cfg *config.Config) (string, error) {
 	if err := unix.Stat(path, &st); err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d %d %d.%d %d.%d %+v %+v", path, st.Dev, st.Ino, st.Size, st.Mtim.Sec, st.Mtim.Nsec,
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d %d %d.%d %d.%d %+v %+v", path, st.Dev, st.Ino, st.Size, st.Mtim.Sec,
+		st.Mtim.Nsec,
 		st.Ctim.Sec, st.Ctim.Nsec, cfg.Limits, cfg.Channels.CLI))
 	return hex.EncodeToString(sum[:]), nil
 }
 
 const maxToolsBytes = 1 << 20
 
-// readTools reads the list that was kept, if it was made from the same. Owner and mode were checked with the rest of the home.
+// readTools reads the list that was kept, if it was made from the same. Owner and mode were checked with the rest of
+// the home.
 func readTools(path, from string) ([]record.Tool, bool) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"clawsh/lib/memory"
 )
 
-// The memory lies in the home beside what others own, so the right is to its three files and not to their directory: they are
-// made before, and they stay. No command has the network, or starts anything.
+// The memory lies in the home beside what others own, so the right is to its three files and not to their directory:
+// they are made before, and they stay. No command has the network, or starts anything.
 
 // access is the row of the filter: the database, and the mirror of the agent's sessions.
 func (k *keeper) access(_ *command.Call, cfg *config.Config) confine.Access {
@@ -25,7 +25,8 @@ func (k *keeper) access(_ *command.Call, cfg *config.Config) confine.Access {
 		sessions := filepath.Join(dir, "sessions")
 		_ = os.MkdirAll(sessions, 0o700) // the mirror says what is wrong, if anything is
 		a.Write = []string{sessions}
-		a.Own = append(a.Own, filepath.Join(dir, "agent.jsonl")) // beside it lies soul.md, which tells the model who it is
+		// beside it lies soul.md, which tells the model who it is
+		a.Own = append(a.Own, filepath.Join(dir, "agent.jsonl"))
 		a.List = append(a.List, dir)
 	}
 	return a

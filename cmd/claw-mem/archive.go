@@ -42,10 +42,11 @@ type archiveOptions struct {
 
 func archive() command.Command {
 	var o archiveOptions
-	return command.Command{Name: "archive", Envelope: "memory archive", Args: "CONVERSATION_ID | --latest", Max: 1, Complete: conversations,
-		Summary: "archive a conversation, so that -c starts a new one",
-		Long:    "A unique prefix of the id is enough.",
-		Example: "claw-mem archive --latest\nclaw-mem archive --undo conv-019df3c2",
+	return command.Command{Name: "archive", Envelope: "memory archive", Args: "CONVERSATION_ID | --latest", Max: 1,
+		Complete: conversations,
+		Summary:  "archive a conversation, so that -c starts a new one",
+		Long:     "A unique prefix of the id is enough.",
+		Example:  "claw-mem archive --latest\nclaw-mem archive --undo conv-019df3c2",
 		Flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&o.latest, "latest", false, "archive the latest conversation of the agent")
 			f.StringVar(&o.agent, "agent", "", "with --latest: use the latest conversation of the agent `ID`")
@@ -55,7 +56,8 @@ func archive() command.Command {
 		Access: clearing,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if o.latest == (len(c.Args) == 1) || o.latest && o.undo {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "archive needs either CONVERSATION_ID or --latest; --undo needs CONVERSATION_ID")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage",
+					"archive needs either CONVERSATION_ID or --latest; --undo needs CONVERSATION_ID")
 			}
 			var r archiveResult
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {

@@ -29,7 +29,8 @@ func (r backupResult) WriteText(w io.Writer) error {
 
 func backup() command.Command {
 	var b memory.Save
-	return command.Command{Name: "backup", Offered: []string{"memory backup"}, Args: "FILE", Min: 1, Max: 1, Summary: "back up the memory to a file, even while it is in use",
+	return command.Command{Name: "backup", Offered: []string{"memory backup"}, Args: "FILE", Min: 1, Max: 1,
+		Summary: "back up the memory to a file, even while it is in use",
 		Long: `FILE is a consistent snapshot, readable only by you, synced to disk and checked. To restore it, stop clawsh, copy FILE
 over the memory, and remove the memory's -wal and -shm files. An existing FILE is replaced only with --force, and only
 if it is a database.`,

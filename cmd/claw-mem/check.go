@@ -29,13 +29,16 @@ func (r checkResult) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s: %s%s\n", p.What, terminal.Escape(p.Message), done)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s, %s, %s left\n", terminal.Escape(r.Path), spelling.Count(r.Conversations, "conversation"), spelling.Count(r.Entries, "entry"), spelling.Count(len(r.Left()), "problem"))
+	_, err := fmt.Fprintf(w, "%s: %s, %s, %s left\n", terminal.Escape(r.Path),
+		spelling.Count(r.Conversations, "conversation"), spelling.Count(r.Entries, "entry"),
+		spelling.Count(len(r.Left()), "problem"))
 	return err
 }
 
 func check() command.Command {
 	var k memory.CheckOptions
-	return command.Command{Name: "check", Offered: []string{"memory check"}, Summary: "check the memory and its mirrors for damage",
+	return command.Command{Name: "check", Offered: []string{"memory check"},
+		Summary: "check the memory and its mirrors for damage",
 		Long: `Checks the database (structure, indexes, references and schema) and compares the session mirrors with it. The exit code
 is 1 if anything is wrong. A mirror that lacks its last lines, as after a crash, is reported but is not damage.
 
@@ -43,17 +46,19 @@ Other programs can keep reading and writing; with --words or --rebuild, writers 
 		Example: "claw-mem check\nclaw-mem check --rebuild --repair-mirror",
 		Flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&k.Words, "words", false, "compare every word of the search indexes with the entries, too")
-			f.BoolVar(&k.Rebuild, "rebuild", false, "rebuild indexes, triggers and views, and erase remains of deleted entries")
+			f.BoolVar(&k.Rebuild, "rebuild", false,
+				"rebuild indexes, triggers and views, and erase remains of deleted entries")
 			f.BoolVar(&k.RepairMirror, "repair-mirror", false, "rewrite mirrors that differ from the database")
 		},
 		Access: func(c *command.Call, cfg *config.Config) confine.Access { return checking(c, cfg, k) },
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			var r checkResult
-			err := opened(c, memory.Options{Kept: true, ReadOnly: !k.Writes()}, func(cfg *config.Config, s *memory.Store) (err error) {
-				r.Checkup, err = s.Checkup(ctx, mirrorOf(cfg), k)
-				r.Path = cfg.Memory.Path
-				return err
-			})
+			err := opened(c, memory.Options{Kept: true, ReadOnly: !k.Writes()},
+				func(cfg *config.Config, s *memory.Store) (err error) {
+					r.Checkup, err = s.Checkup(ctx, mirrorOf(cfg), k)
+					r.Path = cfg.Memory.Path
+					return err
+				})
 			if err != nil {
 				return nil, err
 			}

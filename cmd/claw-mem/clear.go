@@ -25,13 +25,15 @@ func (r clearResult) WriteText(w io.Writer) error {
 
 func clearAll() command.Command {
 	yes := false
-	return command.Command{Name: "clear", Offered: []string{"memory clear"}, Args: "--yes", Summary: "delete all conversations permanently, with their mirrors and the terminal's history",
+	return command.Command{Name: "clear", Offered: []string{"memory clear"}, Args: "--yes",
+		Summary: "delete all conversations permanently, with their mirrors and the terminal's history",
 		Example: "claw-mem clear --yes",
 		Flags:   func(f *pflag.FlagSet) { f.BoolVar(&yes, "yes", false, "confirm the deletion") },
 		Access:  forgetting,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if !yes {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this permanently deletes all conversations").WithHint("to confirm, add --yes")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this permanently deletes all conversations").
+					WithHint("to confirm, add --yes")
 			}
 			var r clearResult
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {

@@ -64,19 +64,26 @@ always included. Tokens are estimated: 1 for 4 ASCII bytes or 2 other bytes, and
 			f.BoolVar(&o.latest, "latest", false, "show the latest conversation")
 			f.StringVar(&o.agent, "agent", "", "with --latest: use the latest conversation of the agent `ID`")
 			placeFlags(f, &o.place)
-			f.IntVar(&o.limit, "limit", 0, "show at most `N` messages, in whole turns, instead of limits.context_messages (0: no limit)")
-			f.IntVar(&o.tokens, "max-tokens", 0, "show at most `N` estimated tokens, instead of context.max_tokens (0: no limit)")
+			f.IntVar(&o.limit, "limit", 0,
+				"show at most `N` messages, in whole turns, instead of limits.context_messages (0: no limit)")
+			f.IntVar(&o.tokens, "max-tokens", 0,
+				"show at most `N` estimated tokens, instead of context.max_tokens (0: no limit)")
 		},
 		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if o.latest == (o.conversation != "") {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "context needs either --conversation ID or --latest")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage",
+					"context needs either --conversation ID or --latest")
 			}
 			if o.limit < 0 || o.tokens < 0 {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--limit and --max-tokens must not be negative")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage",
+					"--limit and --max-tokens must not be negative")
 			}
 			var r contextResult
-			if err := reading(c, func(cfg *config.Config, s *memory.Store) error { return o.load(s, o.budget(c, cfg), &r) }); err != nil {
+			if err := reading(c, func(cfg *config.Config,
+				s *memory.Store) error {
+				return o.load(s, o.budget(c, cfg), &r)
+			}); err != nil {
 				return nil, err
 			}
 			return r, nil
@@ -85,7 +92,8 @@ always included. Tokens are estimated: 1 for 4 ASCII bytes or 2 other bytes, and
 
 // budget is the configured one, but for what flags say.
 func (o contextOptions) budget(c *command.Call, cfg *config.Config) conversation.Budget {
-	b := conversation.Budget{Messages: cfg.Limits.ContextMessages, Tokens: cfg.Context.MaxTokens, Bytes: maxContextBytes}
+	b := conversation.Budget{Messages: cfg.Limits.ContextMessages, Tokens: cfg.Context.MaxTokens,
+		Bytes: maxContextBytes}
 	if c.Changed("limit") {
 		b.Messages = o.limit
 	}
@@ -108,7 +116,8 @@ func (o contextOptions) load(s *memory.Store, b conversation.Budget, r *contextR
 	if err != nil {
 		return err
 	}
-	r.Messages, r.Turns, r.Summary, r.Tokens, r.LeftOut = c.Messages(), []contextTurn{}, c.Summarised, c.Tokens(), c.LeftOut
+	r.Messages, r.Turns, r.Summary, r.Tokens, r.LeftOut = c.Messages(), []contextTurn{}, c.Summarised, c.Tokens(),
+		c.LeftOut
 	for _, t := range c.Turns {
 		r.Turns = append(r.Turns, contextTurn{TurnID: t.ID, LastRecordID: t.Record, Messages: len(t.Messages)})
 	}

@@ -23,14 +23,16 @@ type deleteResult struct {
 
 func (r deleteResult) WriteText(w io.Writer) error {
 	for _, c := range r.Conversations {
-		fmt.Fprintf(w, "deleted %s with %s; its receipts stay\n", terminal.Escape(c.ID), spelling.Count(c.Entries, "entry"))
+		fmt.Fprintf(w, "deleted %s with %s; its receipts stay\n", terminal.Escape(c.ID),
+			spelling.Count(c.Entries, "entry"))
 	}
 	return nil
 }
 
 func deleteCommand() command.Command {
 	yes := false
-	return command.Command{Name: "delete", Offered: []string{"session delete"}, Envelope: "memory delete", Args: "CONVERSATION_ID... --yes", Min: 1, Max: -1, Complete: conversations,
+	return command.Command{Name: "delete", Offered: []string{"session delete"}, Envelope: "memory delete",
+		Args: "CONVERSATION_ID... --yes", Min: 1, Max: -1, Complete: conversations,
 		Summary: "delete conversations permanently; receipts are kept",
 		Long: `Deletes the conversations, their session mirrors, their lines in agent.jsonl, and their messages in the terminal's
 history. The database is rewritten so that nothing of them remains; for a large database this takes a while. A
@@ -40,7 +42,8 @@ conversation with a running turn is not deleted, and none is during an import. A
 		Access:  forgetting,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if !yes {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets %s permanently", spelling.Count(len(c.Args), "conversation")).WithHint("to confirm, add --yes")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets %s permanently",
+					spelling.Count(len(c.Args), "conversation")).WithHint("to confirm, add --yes")
 			}
 			var r deleteResult
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {

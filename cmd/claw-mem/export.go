@@ -18,7 +18,8 @@ import (
 
 func export() command.Command {
 	var o exportOptions
-	return command.Command{Name: "export", Offered: []string{"session export"}, Envelope: "memory export", Args: "[CONVERSATION_ID]", Max: 1, Complete: conversations, Summary: "write stored conversations as records",
+	return command.Command{Name: "export", Offered: []string{"session export"}, Envelope: "memory export",
+		Args: "[CONVERSATION_ID]", Max: 1, Complete: conversations, Summary: "write stored conversations as records",
 		Long: `Writes the stored user, response, tool_result, final and summary records, oldest first, with a conversation record
 before the first one of each conversation. claw-mem import reads all of them. Provider payloads and permits are not
 stored. TIME is RFC 3339, a date, or how long ago, such as 7d. --until TIME excludes TIME; --until DATE includes that

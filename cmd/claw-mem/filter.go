@@ -89,18 +89,21 @@ func (k *keeper) close() {
 	}
 }
 
-// handle stores one record without secrets and passes it on as it is. The mirror is a convenience: when it fails, that is logged and no more.
+// handle stores one record without secrets and passes it on as it is. The mirror is a convenience: when it fails, that
+// is logged and no more.
 func (k *keeper) handle(_ context.Context, line record.Line, out *stage.Writer) error {
 	if err := k.open(); err != nil {
 		return err
 	}
 	stored, err := k.withheld(line)
 	if err != nil {
-		return envelope.Errorf(envelope.ExitError, "memory.failed", "withhold secrets from %s record %s: %w", line.Kind(), line.ID(), err)
+		return envelope.Errorf(envelope.ExitError, "memory.failed", "withhold secrets from %s record %s: %w",
+			line.Kind(), line.ID(), err)
 	}
 	entry, isNew, err := k.store.Keep(stored, k.agent, k.place)
 	if err != nil {
-		return envelope.Errorf(envelope.ExitError, "memory.failed", "store %s record %s: %w", line.Kind(), line.ID(), err)
+		return envelope.Errorf(envelope.ExitError, "memory.failed", "store %s record %s: %w", line.Kind(), line.ID(),
+			err)
 	}
 	k.call.Event(command.EventMemoryPersisted, "kind", string(line.Kind()), "id", line.ID())
 	if isNew { // what comes again is mirrored already
@@ -111,7 +114,8 @@ func (k *keeper) handle(_ context.Context, line record.Line, out *stage.Writer) 
 	return out.Write(line.Bytes())
 }
 
-// withheld is the record as it is stored. Its strings are looked at as a reader of the database will see them, without escapes.
+// withheld is the record as it is stored. Its strings are looked at as a reader of the database will see them, without
+// escapes.
 func (k *keeper) withheld(line record.Line) (record.Line, error) {
 	raw, err := k.call.Withhold(line.Bytes())
 	if err != nil {

@@ -22,7 +22,8 @@ import (
 type importSummary struct{ memory.Counts }
 
 func (s importSummary) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s imported, %d already known, %d failed\n", spelling.Count(s.Imported, "record"), s.Known, s.Failed)
+	_, err := fmt.Fprintf(w, "%s imported, %d already known, %d failed\n", spelling.Count(s.Imported, "record"),
+		s.Known, s.Failed)
 	return err
 }
 
@@ -82,7 +83,9 @@ func importUnderWay(ctx context.Context, cfg *config.Config) (release func(), er
 	ctx, cancel := context.WithTimeout(ctx, memory.Patience)
 	defer cancel()
 	release, err = conversation.Turns{Dir: cfg.TurnsDir()}.HoldImport(ctx)
-	return release, memory.Busy(err, "nothing was imported, because claw-mem clear or delete is running; import again when it has ended")
+	return release,
+		memory.Busy(err,
+			"nothing was imported, because claw-mem clear or delete is running; import again when it has ended")
 }
 
 func (k *importer) run(ctx context.Context, m *memory.Mirror) error {
@@ -104,7 +107,8 @@ func (k *importer) run(ctx context.Context, m *memory.Mirror) error {
 		err = errors.Join(err, failed)
 	}
 	if err == nil && k.Counts.Failed > 0 {
-		bad := envelope.Errorf(envelope.ExitError, "input.bad_lines", "%s could not be stored; each is reported by an error record", spelling.Count(k.Counts.Failed, "record"))
+		bad := envelope.Errorf(envelope.ExitError, "input.bad_lines",
+			"%s could not be stored; each is reported by an error record", spelling.Count(k.Counts.Failed, "record"))
 		if k.summary {
 			bad.WithHint("run it again without --summary to see them; stored records are left alone")
 		}
@@ -120,7 +124,8 @@ func (k *importer) take(_ context.Context, line record.Line, out *stage.Writer) 
 		line, err = record.Parse(raw)
 	}
 	if err != nil {
-		return envelope.Errorf(envelope.ExitError, "memory.failed", "withhold secrets from %s record %s: %w", line.Kind(), line.ID(), err)
+		return envelope.Errorf(envelope.ExitError, "memory.failed", "withhold secrets from %s record %s: %w",
+			line.Kind(), line.ID(), err)
 	}
 	refused, err := k.Add(line)
 	return k.refuse(out, refused, err)
@@ -133,7 +138,8 @@ func (k *importer) refuse(out *stage.Writer, refused []memory.Refused, err error
 		return stage.Fatal(k.broken)
 	}
 	for _, r := range refused {
-		e := envelope.Errorf(envelope.ExitError, "memory.failed", "import %s record %s: %w", r.Line.Kind(), r.Line.ID(), r.Err)
+		e := envelope.Errorf(envelope.ExitError, "memory.failed", "import %s record %s: %w", r.Line.Kind(), r.Line.ID(),
+			r.Err)
 		if err := out.Record(stage.ErrorRecord(k.call.App, r.Line, e)); err != nil {
 			return err
 		}

@@ -27,7 +27,8 @@ func (r initResult) WriteText(w io.Writer) error {
 // initialise makes the database; clawsh init runs it, since no other program links SQLite.
 func initialise() command.Command {
 	existed := false
-	return command.Command{Name: "init", Hidden: true, Summary: "create the memory if there is none", Example: "claw-mem init",
+	return command.Command{Name: "init", Hidden: true, Summary: "create the memory if there is none",
+		Example: "claw-mem init",
 		Access: func(c *command.Call, cfg *config.Config) confine.Access {
 			if cfg != nil {
 				_, err := os.Stat(cfg.Memory.Path)

@@ -42,7 +42,8 @@ func (l listResult) WriteText(w io.Writer) error {
 
 func list() command.Command {
 	limit, archived := 0, false
-	return command.Command{Name: "list", Offered: []string{"memory list", "session list"}, Summary: "list conversations, latest first", Example: "claw-mem list --limit 10\nclaw-mem list --archived",
+	return command.Command{Name: "list", Offered: []string{"memory list", "session list"},
+		Summary: "list conversations, latest first", Example: "claw-mem list --limit 10\nclaw-mem list --archived",
 		Flags: func(f *pflag.FlagSet) {
 			f.IntVar(&limit, "limit", 50, "list the latest `N` (0: all)")
 			f.BoolVar(&archived, "archived", false, "list only archived conversations")

@@ -1,5 +1,5 @@
-// Command claw-mem remembers: it reads user, response, tool_result and final records and passes each on once it is durable
-// in the memory database. It also searches and shows what it has stored.
+// Command claw-mem remembers: it reads user, response, tool_result and final records and passes each on once it is
+// durable in the memory database. It also searches and shows what it has stored.
 package main
 
 import "clawsh/lib/command"
@@ -13,7 +13,8 @@ func main() {
 and mirrored to agents/ID/sessions, and passed on once they are durable; other records pass through unchanged.`,
 		Access: looking,
 		Values: map[string]command.Complete{"conversation": conversations},
-		Commands: []command.Command{filter(), initialise(), list(), search(), show(), archive(), deleteCommand(), clearAll(), contextCommand(),
+		Commands: []command.Command{filter(), initialise(), list(), search(), show(), archive(), deleteCommand(),
+			clearAll(), contextCommand(),
 			usage(), check(), export(), importCommand(), backup()},
 	})
 }

@@ -6,10 +6,13 @@ import (
 	"clawsh/lib/memory"
 )
 
-// placeFlags say where a conversation is held. Who is asked for the latest one with them gives the latest of that place.
+// placeFlags say where a conversation is held. Who is asked for the latest one with them gives the latest of that
+// place.
 func placeFlags(f *pflag.FlagSet, p *memory.Place) {
-	f.StringVar(&p.Directory, "directory", "", "the conversation's workspace is `DIR`; without an id: the latest conversation there")
-	f.StringVar(&p.Terminal, "terminal", "", "the conversation's terminal is `SESSION`; without an id: the latest conversation there")
+	f.StringVar(&p.Directory, "directory", "",
+		"the conversation's workspace is `DIR`; without an id: the latest conversation there")
+	f.StringVar(&p.Terminal, "terminal", "",
+		"the conversation's terminal is `SESSION`; without an id: the latest conversation there")
 }
 
 // latestOf is the latest conversation of a place, if one is named.

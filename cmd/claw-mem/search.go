@@ -26,7 +26,8 @@ type searchResult struct {
 
 func (r searchResult) WriteText(w io.Writer) error {
 	for _, h := range r.Hits {
-		fmt.Fprintf(w, "%s  %s  %s: %s\n", terminal.Escape(h.ConversationID), h.TS, h.Role, h.Mark("«", "»", terminal.Escape))
+		fmt.Fprintf(w, "%s  %s  %s: %s\n", terminal.Escape(h.ConversationID), h.TS, h.Role,
+			h.Mark("«", "»", terminal.Escape))
 	}
 	return nil
 }
@@ -47,12 +48,14 @@ if nothing is found.`
 func search() command.Command {
 	var o memory.SearchOptions
 	var kind string
-	return command.Command{Name: "search", Offered: []string{"memory search"}, Args: "QUERY", Min: 1, Max: -1, Summary: "search all conversations",
+	return command.Command{Name: "search", Offered: []string{"memory search"}, Args: "QUERY", Min: 1, Max: -1,
+		Summary: "search all conversations",
 		Long:    searchHelp,
 		Example: "claw-mem search 'connection refused'\nclaw-mem search --role tool --since 7d '\"no such file\" deploy* -test'",
 		Flags: func(f *pflag.FlagSet) {
 			f.IntVar(&o.Limit, "limit", memory.DefaultHits, "show at most `N`, up to 200")
-			f.StringVar(&o.ConversationID, "conversation", "", "search only the conversation `ID` (a unique prefix is enough)")
+			f.StringVar(&o.ConversationID, "conversation", "",
+				"search only the conversation `ID` (a unique prefix is enough)")
 			f.StringVar(&o.Role, "role", "", "search only what `ROLE` said: user, assistant or tool")
 			f.StringVar(&kind, "kind", "", "search only records of `KIND`: "+either(record.KindsWith(record.Searched)))
 			f.StringVar(&o.Tool, "tool", "", "search only results of the tool `NAME`")
@@ -85,7 +88,8 @@ func runSearch(c *command.Call, o memory.SearchOptions) (command.Result, error) 
 	})
 	switch {
 	case errors.Is(err, memory.ErrEmptyQuery):
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "search: %w", err).WithHint("clawsh memory search QUERY")
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "search: %w", err).
+			WithHint("clawsh memory search QUERY")
 	case errors.Is(err, memory.ErrTime):
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "search: %w", err)
 	case errors.Is(err, memory.ErrCursor):
@@ -94,7 +98,8 @@ func runSearch(c *command.Call, o memory.SearchOptions) (command.Result, error) 
 	case err != nil:
 		return nil, err
 	case len(r.Hits) == 0 && r.Next != "":
-		return r, envelope.Errorf(envelope.ExitError, "not_found", "nothing found so far for %q", terminal.Escape(r.Query)).
+		return r, envelope.Errorf(envelope.ExitError, "not_found", "nothing found so far for %q",
+			terminal.Escape(r.Query)).
 			WithHint("search further back with --after %s", r.Next)
 	case len(r.Hits) == 0:
 		return r, envelope.Errorf(envelope.ExitError, "not_found", "nothing found for %q", terminal.Escape(r.Query))

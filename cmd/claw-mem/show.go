@@ -23,7 +23,8 @@ type showResult struct {
 }
 
 func (r showResult) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "%s  agent %s  %s\n", terminal.Escape(r.Conversation.ID), terminal.Escape(r.Conversation.Agent), r.Conversation.StartedAt)
+	fmt.Fprintf(w, "%s  agent %s  %s\n", terminal.Escape(r.Conversation.ID), terminal.Escape(r.Conversation.Agent),
+		r.Conversation.StartedAt)
 	for _, e := range r.Entries {
 		if e.Kind == record.KindFinal && e.Content == "" {
 			if why := ending(e); why != "" {
@@ -65,15 +66,18 @@ func ending(e memory.Entry) string {
 		StopReason string `json:"stop_reason"`
 		Error      string `json:"error"`
 	}
-	if record.DecodeOpen(e.Metadata, &final) != nil || final.StopReason == "" || final.StopReason == record.StopFinalText {
+	if record.DecodeOpen(e.Metadata, &final) != nil || final.StopReason == "" ||
+		final.StopReason == record.StopFinalText {
 		return ""
 	}
-	return fmt.Sprintf("the turn ended without an answer (%s): %s", terminal.Escape(final.StopReason), terminal.Escape(final.Error))
+	return fmt.Sprintf("the turn ended without an answer (%s): %s", terminal.Escape(final.StopReason),
+		terminal.Escape(final.Error))
 }
 
 func show() command.Command {
 	var place memory.Place
-	return command.Command{Name: "show", Offered: []string{"memory show"}, Args: "[ID]", Max: 1, Complete: conversations, Summary: "show a conversation (by default the latest), or one record",
+	return command.Command{Name: "show", Offered: []string{"memory show"}, Args: "[ID]", Max: 1,
+		Complete: conversations, Summary: "show a conversation (by default the latest), or one record",
 		Long:    "A unique prefix of a conversation's id is enough. The id of a record, such as a call, shows only that record.",
 		Example: "claw-mem show\nclaw-mem show conv-019df3c2",
 		Flags:   func(f *pflag.FlagSet) { placeFlags(f, &place) },

@@ -18,8 +18,8 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// usageRow is what was used, and what that cost as far as the configuration has prices; Unpriced counts the responses for
-// which it has none.
+// usageRow is what was used, and what that cost as far as the configuration has prices; Unpriced counts the responses
+// for which it has none.
 type usageRow struct {
 	memory.Usage
 	Cost     *float64 `json:"cost,omitzero"`
@@ -37,11 +37,13 @@ func (r usageResult) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "%s\tresponses\tinput\toutput\tcost (%s)\n", r.By, terminal.Escape(r.Currency))
 	for _, row := range append(slices.Clone(r.Rows), r.Total) {
-		name := strings.TrimSpace(strings.Join([]string{row.Day, row.ConversationID, row.TurnID, row.Provider, row.Model}, " "))
+		name := strings.TrimSpace(strings.Join([]string{row.Day, row.ConversationID, row.TurnID, row.Provider,
+			row.Model}, " "))
 		if name == "" {
 			name = "total"
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", terminal.Escape(strings.Join(strings.Fields(name), " ")), row.Responses, row.InputTokens, row.OutputTokens, row.price())
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", terminal.Escape(strings.Join(strings.Fields(name), " ")), row.Responses,
+			row.InputTokens, row.OutputTokens, row.price())
 	}
 	return t.Flush()
 }
@@ -58,7 +60,8 @@ func (u usageRow) price() string {
 
 func usage() command.Command {
 	var o memory.UsageOptions
-	return command.Command{Name: "usage", Offered: []string{"usage"}, Envelope: "memory usage", Summary: "show how many tokens were used and what they cost",
+	return command.Command{Name: "usage", Offered: []string{"usage"}, Envelope: "memory usage",
+		Summary: "show how many tokens were used and what they cost",
 		Long: `Counts the tokens that providers reported. Costs need prices in the configuration, [[usage.prices]]; a sum that lacks the
 price of some responses says so. TIME is RFC 3339, a date, or how long ago, such as 7d. --until TIME excludes TIME;
 --until DATE includes that day.`,
@@ -72,7 +75,8 @@ price of some responses says so. TIME is RFC 3339, a date, or how long ago, such
 		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if !slices.Contains(memory.UsageKeys(), o.By) {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--by %s: want one of %s", o.By, strings.Join(memory.UsageKeys(), ", "))
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--by %s: want one of %s", o.By,
+					strings.Join(memory.UsageKeys(), ", "))
 			}
 			if err := span(&o.Since, &o.Until); err != nil {
 				return nil, err

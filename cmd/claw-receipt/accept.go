@@ -24,7 +24,8 @@ func (a acceptResult) WriteText(w io.Writer) error {
 }
 
 func acceptCommand() command.Command {
-	return command.Command{Name: "accept", Args: "[FILE]", Max: 1, Envelope: "receipt accept", Access: accepting, Summary: "accept the seals of a claw-exec on another host",
+	return command.Command{Name: "accept", Args: "[FILE]", Max: 1, Envelope: "receipt accept", Access: accepting,
+		Summary: "accept the seals of a claw-exec on another host",
 		Long: `Reads the output of claw-exec keys on the other host, its public key. Until then, results from that host are recorded
 as unattested. To undo this, remove the file of that host from keys/executors.`,
 		Example: "ssh build claw-exec keys | claw-receipt accept",
@@ -42,7 +43,8 @@ as unattested. To undo this, remove the file of that host from keys/executors.`,
 			}
 			id, err := permit.NewExecutors(cfg.ExecutorsDir()).Accept(string(text))
 			if err != nil {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "accept an executor: %w", err).WithHint("ssh HOST claw-exec keys | claw-receipt accept")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "accept an executor: %w", err).
+					WithHint("ssh HOST claw-exec keys | claw-receipt accept")
 			}
 			return acceptResult{id}, nil
 		}}

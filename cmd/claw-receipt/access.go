@@ -26,7 +26,8 @@ func access(_ *command.Call, cfg *config.Config) confine.Access {
 	_ = os.MkdirAll(cfg.ExecutorsDir(), 0o700) // claw-exec may make its key later: without it, nothing is attested
 	_ = os.MkdirAll(cfg.ReceiptsDir(), 0o700)  // what cannot be made is reported when it is opened
 	return confine.Access{Own: []string{cfg.Receipts.Path, cfg.UnderWayPath()}, Write: []string{cfg.ReceiptsDir()},
-		Read: []string{cfg.ReceiptKeysDir(), cfg.ExecutorsDir(), cfg.AuditPath()}, List: []string{filepath.Dir(cfg.Receipts.Path)}}
+		Read: []string{cfg.ReceiptKeysDir(), cfg.ExecutorsDir(), cfg.AuditPath()},
+		List: []string{filepath.Dir(cfg.Receipts.Path)}}
 }
 
 // looking is for the commands that look at receipts.
@@ -37,7 +38,8 @@ func looking(_ *command.Call, cfg *config.Config) confine.Access {
 	return confine.Access{Read: []string{cfg.Receipts.Path, cfg.ReceiptsDir(), cfg.ReceiptKeysDir(), cfg.AuditPath()}}
 }
 
-// indexing is for those that go by the tiles of the log, which they make where these are missing or wrong. Nobody believes a tile unchecked.
+// indexing is for those that go by the tiles of the log, which they make where these are missing or wrong. Nobody
+// believes a tile unchecked.
 func indexing(c *command.Call, cfg *config.Config) confine.Access {
 	a := looking(c, cfg)
 	if cfg == nil {

@@ -21,7 +21,8 @@ type asideResult struct{ receipt.SetAside }
 
 // WriteText says where the old log is, and what vouches for it.
 func (r asideResult) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "the damaged log is now %s, its keys are in %s; its SHA-256 is %s\na new log %s begins with receipt %s, which names it\n",
+	_, err := fmt.Fprintf(w,
+		"the damaged log is now %s, its keys are in %s; its SHA-256 is %s\na new log %s begins with receipt %s, which names it\n",
 		terminal.Escape(r.Log), terminal.Escape(r.Keys), r.SHA256, terminal.Escape(r.NewOrigin), r.ReceiptID)
 	return err
 }
@@ -34,7 +35,8 @@ type asideOptions struct {
 
 func setAside() command.Command {
 	var o asideOptions
-	return command.Command{Name: "set-aside", Offered: []string{"receipt set-aside"}, Summary: "set a damaged receipt log aside, and begin a new one",
+	return command.Command{Name: "set-aside", Offered: []string{"receipt set-aside"},
+		Summary: "set a damaged receipt log aside, and begin a new one",
 		Long: `Use this if the chain or the MACs of the log are broken and you have no copy to restore. No call runs until then.
 
 The log, its parts, its head and its keys are kept, read-only. A new log with new keys begins. Its first receipt
@@ -74,10 +76,13 @@ func (o *asideOptions) run(ctx context.Context, c *command.Call) (command.Result
 		return nil, err
 	}
 	if !o.yes && !rest {
-		yes, err := terminal.Confirm(ctx, fmt.Sprintf("%s is damaged at receipt %d: %s.\nIf you have a copy, restore that instead. Set the log aside, and begin a new one? [y/N] ",
-			terminal.Escape(cfg.Receipts.Path), rep.FirstBad, terminal.Escape(rep.Reason)))
+		yes, err := terminal.Confirm(ctx,
+			fmt.Sprintf("%s is damaged at receipt %d: %s.\nIf you have a copy, restore that instead. Set the log aside, and begin a new one? [y/N] ",
+				terminal.Escape(cfg.Receipts.Path), rep.FirstBad, terminal.Escape(rep.Reason)))
 		if errors.Is(err, terminal.ErrNoTerminal) {
-			return nil, envelope.Errorf(envelope.ExitDenied, "denied", "set-aside asks for confirmation on a terminal, and there is none").WithHint("use --yes to set the log aside without a question")
+			return nil, envelope.Errorf(envelope.ExitDenied, "denied",
+				"set-aside asks for confirmation on a terminal, and there is none").
+				WithHint("use --yes to set the log aside without a question")
 		}
 		if err != nil {
 			return nil, err
@@ -86,15 +91,16 @@ func (o *asideOptions) run(ctx context.Context, c *command.Call) (command.Result
 			return nil, envelope.Errorf(envelope.ExitDenied, "denied", "the log was not set aside: you said no")
 		}
 	}
-	done, err := receipt.Replace(cfg.Receipts.Path, receipt.Options{Keys: cfg.ReceiptKeysDir()}, cfg.AuditPath(), o.reason)
+	done, err := receipt.Replace(cfg.Receipts.Path, receipt.Options{Keys: cfg.ReceiptKeysDir()}, cfg.AuditPath(),
+		o.reason)
 	if err != nil {
 		return nil, notAside(rep, err)
 	}
 	return asideResult{done}, nil
 }
 
-// damaged is what is wrong with the log; an error if it is not to be set aside. rest tells that only what an interrupted run left is to
-// be removed.
+// damaged is what is wrong with the log; an error if it is not to be set aside. rest tells that only what an
+// interrupted run left is to be removed.
 func damaged(cfg *config.Config) (rep receipt.Report, rest bool, err error) {
 	src, err := reading(cfg)
 	if err != nil {
@@ -117,9 +123,11 @@ func notAside(rep receipt.Report, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, receipt.ErrSound):
-		return envelope.Errorf(envelope.ExitUsage, "usage", "the log was not set aside: nothing is wrong with it: %s", rep.Evidence)
+		return envelope.Errorf(envelope.ExitUsage, "usage", "the log was not set aside: nothing is wrong with it: %s",
+			rep.Evidence)
 	case errors.Is(err, receipt.ErrAcceptable):
-		return envelope.Errorf(envelope.ExitUsage, "usage", "the log was not set aside: its chain and MACs are good; %s", rep.Evidence).WithHint("%s", acceptHint(rep))
+		return envelope.Errorf(envelope.ExitUsage, "usage",
+			"the log was not set aside: its chain and MACs are good; %s", rep.Evidence).WithHint("%s", acceptHint(rep))
 	}
 	return envelope.Errorf(envelope.ExitError, "receipts.unavailable", "set the log aside: %w", err)
 }

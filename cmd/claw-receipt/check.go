@@ -26,7 +26,8 @@ type checkResult struct {
 
 // WriteText says what is proven, and by which key.
 func (r checkResult) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "proven: this is receipt %d of the first %s of the log %s\n", r.Number, spelling.Count(r.Count, "receipt"), terminal.Escape(r.Origin))
+	fmt.Fprintf(w, "proven: this is receipt %d of the first %s of the log %s\n", r.Number,
+		spelling.Count(r.Count, "receipt"), terminal.Escape(r.Origin))
 	writeRetired(w, r.Retired)
 	fmt.Fprintln(w)
 	writeReceipt(w, r.Number, r.Receipt)
@@ -44,7 +45,8 @@ type consistentResult struct {
 
 // WriteText says what is proven, and by which key.
 func (r consistentResult) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "proven: the log %s, of %s, begins with the %d of the older checkpoint\n", terminal.Escape(r.Origin), spelling.Count(r.Count, "receipt"), r.OldCount)
+	fmt.Fprintf(w, "proven: the log %s, of %s, begins with the %d of the older checkpoint\n", terminal.Escape(r.Origin),
+		spelling.Count(r.Count, "receipt"), r.OldCount)
 	writeRetired(w, r.Retired)
 	_, err := fmt.Fprintf(w, "\nolder root       %s\nnewer root       %s\n", r.OldRoot, r.Root)
 	return err
@@ -52,13 +54,15 @@ func (r consistentResult) WriteText(w io.Writer) error {
 
 func writeRetired(w io.Writer, at string) {
 	if at != "" {
-		fmt.Fprintf(w, "signed with a key retired on %s; if that key has leaked, the proof may be forged\n", terminal.Escape(at))
+		fmt.Fprintf(w, "signed with a key retired on %s; if that key has leaked, the proof may be forged\n",
+			terminal.Escape(at))
 	}
 }
 
 func checkProof() command.Command {
 	key, path, kept := "", "", ""
-	return command.Command{Name: "check-proof", Offered: []string{"receipt check-proof"}, Args: "FILE --key KEY", Min: 1, Max: 1, Summary: "check a proof that a receipt is in a log, or that a log extends a checkpoint",
+	return command.Command{Name: "check-proof", Offered: []string{"receipt check-proof"}, Args: "FILE --key KEY",
+		Min: 1, Max: 1, Summary: "check a proof that a receipt is in a log, or that a log extends a checkpoint",
 		Long: `Checks a proof by claw-receipt prove or claw-receipt checkpoint --consistency. It needs the public key of the log and
 nothing else: no home, no log. FILE may be - for standard input.
 
@@ -77,7 +81,8 @@ checkpoint that you saved; for a consistency proof, that is the older of the two
 		},
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if key == "" {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "check-proof needs --key KEY: the proof cannot say which key to trust")
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage",
+					"check-proof needs --key KEY: the proof cannot say which key to trust")
 			}
 			if kept == "" && c.Changed("against") { // a variable of a script that is not set must not ask for less
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--against is empty")

@@ -34,7 +34,8 @@ func (r checkpointResult) WriteText(w io.Writer) error {
 
 func checkpoint() command.Command {
 	old := ""
-	return command.Command{Name: "checkpoint", Offered: []string{"receipt checkpoint"}, Summary: "write a signed checkpoint of the log, to be kept elsewhere",
+	return command.Command{Name: "checkpoint", Offered: []string{"receipt checkpoint"},
+		Summary: "write a signed checkpoint of the log, to be kept elsewhere",
 		Long: `Writes a signed checkpoint: the number of receipts and the root of a Merkle tree over them, in the format of
 c2sp.org/tlog-checkpoint. Only receipts added since the tree was last stored are verified; claw-receipt verify checks all.
 
@@ -57,7 +58,8 @@ and the hashes that link them. claw-receipt check-proof needs only the public ke
 			if err != nil {
 				return nil, err
 			}
-			r := checkpointResult{Origin: k.Origin, Count: rep.Count, LastHash: rep.LastHash, Checkpoint: string(signed)}
+			r := checkpointResult{Origin: k.Origin, Count: rep.Count, LastHash: rep.LastHash,
+				Checkpoint: string(signed)}
 			if c.Changed("consistency") {
 				r.Consistency, err = consistency(cfg, k, old, signed)
 			}
@@ -72,7 +74,8 @@ and the hashes that link them. claw-receipt check-proof needs only the public ke
 func signing(cfg *config.Config) (*receipt.Keys, error) {
 	k, err := ownKeys(cfg)
 	if err == nil && k == nil {
-		err = envelope.Errorf(envelope.ExitConfig, "key.unavailable", "there are no receipt keys in %s", cfg.ReceiptKeysDir()).WithHint("run: clawsh init")
+		err = envelope.Errorf(envelope.ExitConfig, "key.unavailable", "there are no receipt keys in %s",
+			cfg.ReceiptKeysDir()).WithHint("run: clawsh init")
 	}
 	return k, err
 }
@@ -88,12 +91,15 @@ func consistency(cfg *config.Config, k *receipt.Keys, path string, signed []byte
 		return "", err
 	}
 	defer src.Close()
-	p, err := receipt.ProveConsistency(src, receipt.Trust{Keys: k, Public: k.Public, Against: slices.Concat(old, []byte("\n"), signed)})
+	p, err := receipt.ProveConsistency(src,
+		receipt.Trust{Keys: k, Public: k.Public, Against: slices.Concat(old, []byte("\n"), signed)})
 	if errors.Is(err, receipt.ErrCheckpoint) {
-		return "", envelope.Errorf(envelope.ExitError, "checkpoint.wrong", "prove consistency with %s: %w", terminal.Escape(path), err)
+		return "", envelope.Errorf(envelope.ExitError, "checkpoint.wrong", "prove consistency with %s: %w",
+			terminal.Escape(path), err)
 	}
 	if errors.Is(err, receipt.ErrTampered) {
-		return "", envelope.Errorf(envelope.ExitError, "receipts.broken", "prove consistency with %s: %w", terminal.Escape(path), err).
+		return "", envelope.Errorf(envelope.ExitError, "receipts.broken", "prove consistency with %s: %w",
+			terminal.Escape(path), err).
 			WithHint("run claw-receipt verify --against %s", terminal.Escape(path))
 	}
 	if err != nil {

@@ -40,10 +40,14 @@ func filter() command.Command {
 				return nil, err
 			}
 			defer log.Close()
-			room := func(_ context.Context, line record.Line, out *stage.Writer) error { return reserve(log, line, out) }
+			room := func(_ context.Context, line record.Line,
+				out *stage.Writer) error {
+				return reserve(log, line, out)
+			}
 			if c.Getenv("CLAWSH_DRIVEN") == "" { // claw-loop asks before each round
 				if err := log.Reserve(1); err != nil {
-					return nil, envelope.Errorf(envelope.ExitError, "receipt.failed", "receipts cannot be written: %w", err)
+					return nil, envelope.Errorf(envelope.ExitError, "receipt.failed", "receipts cannot be written: %w",
+						err)
 				}
 			}
 			w := &writer{call: c, log: log, executors: permit.NewExecutors(cfg.ExecutorsDir())}
@@ -62,9 +66,11 @@ func openLog(cfg *config.Config) (*receipt.Log, error) {
 	if err := moved(cfg); err != nil {
 		return nil, err
 	}
-	log, err := receipt.OpenLog(cfg.Receipts.Path, receipt.Options{Keys: cfg.ReceiptKeysDir(), RotateBytes: cfg.Receipts.RotateBytes})
+	log, err := receipt.OpenLog(cfg.Receipts.Path,
+		receipt.Options{Keys: cfg.ReceiptKeysDir(), RotateBytes: cfg.Receipts.RotateBytes})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "open the receipt log: %w", err).WithHint("run: clawsh init")
+		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "open the receipt log: %w", err).
+			WithHint("run: clawsh init")
 	}
 	if err != nil {
 		return nil, envelope.Errorf(envelope.ExitError, "receipts.unavailable", "open the receipt log: %w", err)
@@ -85,7 +91,8 @@ func reserve(log *receipt.Log, line record.Line, out *stage.Writer) error {
 		return envelope.Errorf(0, "record.syntax", "reserve record %s: want 1 to %d receipts", line.ID(), maxReserved)
 	}
 	if err := log.Reserve(r.Receipts); err != nil {
-		return envelope.Errorf(envelope.ExitError, "receipt.failed", "no call runs, because its receipt could not be written: %w", err)
+		return envelope.Errorf(envelope.ExitError, "receipt.failed",
+			"no call runs, because its receipt could not be written: %w", err)
 	}
 	spliced, err := line.With(record.Field{Name: "reserved", Value: true})
 	if err != nil {
@@ -121,7 +128,8 @@ func (w *writer) handle(_ context.Context, line record.Line, out *stage.Writer) 
 	res.Tool = w.call.Secrets.Text(res.Tool) // a name that the model chose; the hashes are over what the record holds
 	r, err := w.log.AppendSealed(res, a)
 	if errors.Is(err, receipt.ErrExists) {
-		return envelope.Errorf(0, "receipt.exists", "write the receipt for %s: %w: a receipt already exists: duplicate result, or recover marked the call as interrupted", res.ID, err)
+		return envelope.Errorf(0, "receipt.exists",
+			"write the receipt for %s: %w: a receipt already exists: duplicate result, or recover marked the call as interrupted", res.ID, err)
 	}
 	if err != nil {
 		return envelope.Errorf(envelope.ExitError, "receipt.failed", "write the receipt for %s: %w", res.ID, err)

@@ -44,7 +44,8 @@ type keyOptions struct {
 
 func keys() command.Command {
 	var o keyOptions
-	return command.Command{Name: "keys", Offered: []string{"receipt keys"}, Summary: "show the public keys of the receipt log, or manage its keys",
+	return command.Command{Name: "keys", Offered: []string{"receipt keys"},
+		Summary: "show the public keys of the receipt log, or manage its keys",
 		Long: `Prints the public keys that verify heads, checkpoints and proofs: the current key first, then retired keys with their
 retirement date. Give them to anyone who verifies your receipts. The secret keys stay in keys/receipt, which no other
 program can read.
@@ -95,7 +96,8 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 	case o.create && moved(cfg) != nil:
 		return nil, moved(cfg)
 	case o.create:
-		r.Created, err = receipt.CreateKeysAfter(dir, cfg.Receipts.Path, receipt.Past{Audit: cfg.AuditPath(), Lost: o.lost})
+		r.Created, err = receipt.CreateKeysAfter(dir, cfg.Receipts.Path,
+			receipt.Past{Audit: cfg.AuditPath(), Lost: o.lost})
 		if errors.Is(err, receipt.ErrLost) {
 			return nil, envelope.Errorf(envelope.ExitError, "receipts.missing", "%w", err).
 				WithHint("restore %s, %s and %s together; if they are lost, run: claw-receipt keys --create --lost",
@@ -127,7 +129,9 @@ func (o *keyOptions) run(c *command.Call) (command.Result, error) {
 
 // notLost says what to do where keys are there: none are made anew.
 func notLost(cfg *config.Config) error {
-	err := envelope.Errorf(envelope.ExitUsage, "usage", "--lost is for a log whose keys are lost, too, but the keys are in %s; nothing was changed", terminal.Escape(cfg.ReceiptKeysDir()))
+	err := envelope.Errorf(envelope.ExitUsage, "usage",
+		"--lost is for a log whose keys are lost, too, but the keys are in %s; nothing was changed",
+		terminal.Escape(cfg.ReceiptKeysDir()))
 	src, openErr := reading(cfg)
 	if openErr != nil {
 		return openErr
@@ -147,7 +151,8 @@ func notLost(cfg *config.Config) error {
 }
 
 func accept(cfg *config.Config, missing int) error {
-	rep, err := receipt.Accept(cfg.Receipts.Path, receipt.Options{Keys: cfg.ReceiptKeysDir(), RotateBytes: cfg.Receipts.RotateBytes},
+	rep, err := receipt.Accept(cfg.Receipts.Path,
+		receipt.Options{Keys: cfg.ReceiptKeysDir(), RotateBytes: cfg.Receipts.RotateBytes},
 		receipt.Loss{Receipts: missing, Audit: cfg.AuditPath()})
 	if errors.Is(err, receipt.ErrTampered) {
 		return envelope.Errorf(envelope.ExitError, "receipts.broken", "accept the log: %w", err).

@@ -53,7 +53,8 @@ func (l listResult) WriteText(w io.Writer) error {
 	if l.Unreadable == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "%s cannot be read as receipts: run claw-receipt verify\n", spelling.Count(l.Unreadable, "line"))
+	_, err := fmt.Fprintf(w, "%s cannot be read as receipts: run claw-receipt verify\n",
+		spelling.Count(l.Unreadable, "line"))
 	return err
 }
 
@@ -66,18 +67,21 @@ type listOptions struct {
 
 func list() command.Command {
 	var o listOptions
-	return command.Command{Name: "list", Offered: []string{"receipt list"}, Access: looking, Summary: "list receipts, newest last",
+	return command.Command{Name: "list", Offered: []string{"receipt list"}, Access: looking,
+		Summary: "list receipts, newest last",
 		Long: `On a terminal, prints a table of the last 50 receipts; in a pipe, all receipts as JSON lines, exactly as in the log.
 TIME is RFC 3339, a date, or how long ago, such as 7d. --until TIME excludes TIME; --until DATE includes that day.`,
 		Example: "claw-receipt list --status denied --since 24h\nclaw-receipt list | jq -r .tool | sort | uniq -c",
 		Flags: func(f *pflag.FlagSet) {
-			f.IntVar(&o.limit, "limit", 0, "show the last `N` (0: all; default 50 in a table and in --output-format json)")
+			f.IntVar(&o.limit, "limit", 0,
+				"show the last `N` (0: all; default 50 in a table and in --output-format json)")
 			f.StringVar(&o.Tool, "tool", "", "show only receipts of the tool `NAME`")
 			f.StringVar(&o.Status, "status", "", "show only receipts with `STATUS` allowed, denied or failed")
 			f.StringVar(&o.Risk, "risk", "", "show only receipts with `RISK` low, medium or high")
 			f.StringVar(&o.Since, "since", "", "show only receipts from `TIME` on")
 			f.StringVar(&o.Until, "until", "", "show only receipts before `TIME`")
-			f.StringVar(&o.Conversation, "conversation", "", "show only receipts of the conversation `ID` (a unique prefix is enough)")
+			f.StringVar(&o.Conversation, "conversation", "",
+				"show only receipts of the conversation `ID` (a unique prefix is enough)")
 			f.BoolVar(&o.table, "table", false, "print a table even in a pipe")
 			f.BoolVar(&o.jsonl, "jsonl", false, "print JSON lines even on a terminal")
 		},
@@ -92,7 +96,8 @@ func (o *listOptions) check(c *command.Call) error {
 	}{{"status", o.Status, []string{record.StatusAllowed, record.StatusDenied, record.StatusFailed}},
 		{"risk", o.Risk, []string{record.RiskLow, record.RiskMedium, record.RiskHigh}}} {
 		if f.value != "" && !slices.Contains(f.want, f.value) {
-			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s %s: want %s, %s or %s", f.name, terminal.Escape(f.value), f.want[0], f.want[1], f.want[2])
+			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s %s: want %s, %s or %s", f.name,
+				terminal.Escape(f.value), f.want[0], f.want[1], f.want[2])
 		}
 	}
 	if o.limit < 0 {
@@ -180,7 +185,8 @@ func done(c *command.Call, w *bufio.Writer, unreadable int, err error) (command.
 		return command.Records(), nil
 	}
 	if err == nil && unreadable > 0 {
-		err = envelope.Errorf(envelope.ExitError, "receipts.unreadable", "%s cannot be read as receipts", spelling.Count(unreadable, "line")).WithHint("run claw-receipt verify")
+		err = envelope.Errorf(envelope.ExitError, "receipts.unreadable", "%s cannot be read as receipts",
+			spelling.Count(unreadable, "line")).WithHint("run claw-receipt verify")
 	}
 	return command.Records(), err
 }

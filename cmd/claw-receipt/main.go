@@ -11,7 +11,8 @@ func main() {
 		Summary:     "write tamper-evident receipts: tool_result records in, the same with a receipt_id out",
 		Long: `Reads tool_result records on standard input and appends a receipt for each to the receipt log, a hash chain; once
 it is synced to disk the record is written out with its receipt_id. Other records pass through unchanged.`,
-		Access:   access,
-		Commands: []command.Command{acceptCommand(), filter(), verify(), list(), show(), keys(), checkpoint(), prove(), checkProof(), recoverCommand(), setAside()},
+		Access: access,
+		Commands: []command.Command{acceptCommand(), filter(), verify(), list(), show(), keys(), checkpoint(), prove(),
+			checkProof(), recoverCommand(), setAside()},
 	})
 }

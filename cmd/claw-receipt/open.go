@@ -48,16 +48,20 @@ func publicKeys(named string) ([]receipt.PublicKey, error) {
 	}
 	raw, err := readFile(named)
 	if err != nil {
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--key: not a public key, and not a readable file of keys: %w", err).WithHint("to see the public key, run: claw-receipt keys")
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage",
+			"--key: not a public key, and not a readable file of keys: %w", err).
+			WithHint("to see the public key, run: claw-receipt keys")
 	}
 	keys, err := receipt.ParsePublic(string(raw))
 	if err != nil {
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--key %s: %w", terminal.Escape(named), err).WithHint("to see the public key, run: claw-receipt keys")
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--key %s: %w", terminal.Escape(named), err).
+			WithHint("to see the public key, run: claw-receipt keys")
 	}
 	return keys, nil
 }
 
-// maxFileBytes is more than any proof or file of keys has, and than years of checkpoints: one an hour are 2 MB in a year.
+// maxFileBytes is more than any proof or file of keys has, and than years of checkpoints: one an hour are 2 MB in a
+// year.
 const maxFileBytes = 32 << 20
 
 // readFile reads a small file.
@@ -96,17 +100,19 @@ func missing(cfg *config.Config) error {
 	}
 	err := envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s", cfg.Receipts.Path)
 	if audit, auditErr := os.Stat(cfg.AuditPath()); auditErr == nil && audit.Size() > 0 {
-		return envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s, although the gate has decided calls", cfg.Receipts.Path).
+		return envelope.Errorf(envelope.ExitError, "receipts.missing",
+			"there is no receipt log %s, although the gate has decided calls", cfg.Receipts.Path).
 			WithHint("compare with %s", cfg.AuditPath())
 	}
 	return err
 }
 
-// moved refuses to begin a log where the configuration says now, as long as the receipts lie where they were: the keys are theirs,
-// and a log that begins without its head is one whose receipts are gone.
+// moved refuses to begin a log where the configuration says now, as long as the receipts lie where they were: the keys
+// are theirs, and a log that begins without its head is one whose receipts are gone.
 func moved(cfg *config.Config) error {
 	now, before := cfg.Receipts.Path, filepath.Join(cfg.Home, config.ReceiptsName)
-	if now == before || !there(filepath.Join(before+".d", "head")) || !there(cfg.ReceiptKeysDir()) || there(filepath.Join(cfg.ReceiptsDir(), "head")) {
+	if now == before || !there(filepath.Join(before+".d", "head")) || !there(cfg.ReceiptKeysDir()) ||
+		there(filepath.Join(cfg.ReceiptsDir(), "head")) {
 		return nil
 	}
 	if info, err := os.Stat(now); err == nil && info.Size() > 0 {
@@ -116,8 +122,10 @@ func moved(cfg *config.Config) error {
 	if there(cfg.ReceiptsDir()) {
 		clear = "rmdir " + terminal.Escape(cfg.ReceiptsDir()) + " && "
 	}
-	return envelope.Errorf(envelope.ExitConfig, "receipts.moved", "receipts.path is %s, but the receipts are in %s", terminal.Escape(now), terminal.Escape(before)).
-		WithHint("move them, with their head and parts: mkdir -p %s && %smv %s %s && mv %s.d %s.d", terminal.Escape(filepath.Dir(now)), clear,
+	return envelope.Errorf(envelope.ExitConfig, "receipts.moved", "receipts.path is %s, but the receipts are in %s",
+		terminal.Escape(now), terminal.Escape(before)).
+		WithHint("move them, with their head and parts: mkdir -p %s && %smv %s %s && mv %s.d %s.d",
+			terminal.Escape(filepath.Dir(now)), clear,
 			terminal.Escape(before), terminal.Escape(now), terminal.Escape(before), terminal.Escape(now))
 }
 
@@ -133,5 +141,6 @@ func initialised(cfg *config.Config) bool {
 }
 
 func notInitialised(cfg *config.Config) error {
-	return envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
+	return envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).
+		WithHint("run: clawsh init")
 }

@@ -29,7 +29,8 @@ func (r proveResult) WriteText(w io.Writer) error {
 
 func prove() command.Command {
 	kept := ""
-	return command.Command{Name: "prove", Offered: []string{"receipt prove"}, Args: "ID", Min: 1, Max: 1, Complete: latest, Summary: "write a proof that a receipt is in the log",
+	return command.Command{Name: "prove", Offered: []string{"receipt prove"}, Args: "ID", Min: 1, Max: 1,
+		Complete: latest, Summary: "write a proof that a receipt is in the log",
 		Long: `Writes a self-contained proof, in the format of c2sp.org/tlog-proof, that a receipt is in the log: the receipt, its
 position in the Merkle tree, and a checkpoint. claw-receipt check-proof needs only the public key to check it. The
 proof reveals nothing about other receipts.`,
@@ -71,10 +72,12 @@ func proof(c *command.Call, kept string) (command.Result, error) {
 	trust := receipt.Trust{Keys: k, Public: k.Public, Against: against}
 	p, err := receipt.Prove(src, trust, s.Number)
 	if errors.Is(err, receipt.ErrCheckpoint) {
-		return nil, envelope.Errorf(envelope.ExitError, "checkpoint.wrong", "prove receipt %s: %w", terminal.Escape(s.Receipt.ID), err)
+		return nil, envelope.Errorf(envelope.ExitError, "checkpoint.wrong", "prove receipt %s: %w",
+			terminal.Escape(s.Receipt.ID), err)
 	}
 	if errors.Is(err, receipt.ErrTampered) {
-		return nil, envelope.Errorf(envelope.ExitError, "receipts.broken", "prove receipt %s: %w", terminal.Escape(s.Receipt.ID), err)
+		return nil, envelope.Errorf(envelope.ExitError, "receipts.broken", "prove receipt %s: %w",
+			terminal.Escape(s.Receipt.ID), err)
 	}
 	if err != nil {
 		return nil, err

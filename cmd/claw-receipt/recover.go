@@ -38,7 +38,8 @@ func (r recoverResult) WriteText(w io.Writer) error {
 
 func recoverCommand() command.Command {
 	dry := false
-	return command.Command{Name: "recover", Offered: []string{"receipt recover"}, Access: access, Summary: "write receipts for interrupted calls",
+	return command.Command{Name: "recover", Offered: []string{"receipt recover"}, Access: access,
+		Summary: "write receipts for interrupted calls",
 		Long: `Writes a failed receipt, "interrupted, outcome unknown", for every call that the gate allowed (audit.jsonl), that has
 no receipt and that is over. A call is over once its permit has expired and no stage is running, or after the longest
 tool timeout. Calls that may still be running are counted as pending. claw-loop does this when it starts.`,
@@ -63,9 +64,11 @@ tool timeout. Calls that may still be running are counted as pending. claw-loop 
 			if alone != nil {
 				alone.Close() // who starts from now on can run nothing whose permit has expired
 			}
-			r, err := log.Recover(receipt.RecoverOptions{Audit: cfg.AuditPath(), Quiet: alone != nil, DryRun: dry, Patience: patience(cfg), Now: time.Now()})
+			r, err := log.Recover(receipt.RecoverOptions{Audit: cfg.AuditPath(), Quiet: alone != nil, DryRun: dry,
+				Patience: patience(cfg), Now: time.Now()})
 			if errors.Is(err, receipt.ErrTampered) {
-				return nil, envelope.Errorf(envelope.ExitError, "receipts.broken", "recover receipts: %w", err).WithHint("run claw-receipt verify")
+				return nil, envelope.Errorf(envelope.ExitError, "receipts.broken", "recover receipts: %w", err).
+					WithHint("run claw-receipt verify")
 			}
 			if err != nil {
 				return nil, err

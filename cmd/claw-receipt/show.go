@@ -45,7 +45,8 @@ func (s showResult) WriteText(w io.Writer) error {
 		}
 		return "does NOT match the receipt"
 	}
-	fmt.Fprintf(w, "\narguments (%s):\n%s\n", says("match", s.Content.ArgsMatch), terminal.Sanitize(string(s.Content.Args)))
+	fmt.Fprintf(w, "\narguments (%s):\n%s\n", says("match", s.Content.ArgsMatch),
+		terminal.Sanitize(string(s.Content.Args)))
 	fmt.Fprintf(w, "\nresult (%s): %s\n", says("matches", s.Content.ResultMatch), s.Content.became(s.Receipt))
 	for _, text := range []string{s.Content.Output, s.Content.Error} {
 		if text != "" {
@@ -67,8 +68,10 @@ func (c *content) became(r receipt.Receipt) string {
 }
 
 func writeReceipt(w io.Writer, number int, r receipt.Receipt) {
-	for _, f := range [][2]string{{"number", fmt.Sprint(number)}, {"id", r.ID}, {"timestamp", r.Timestamp}, {"conversation_id", r.ConversationID},
-		{"tool", r.Tool}, {"status", r.Status}, {"risk", r.Risk}, {"args_hash", r.ArgsHash}, {"result_hash", r.ResultHash}, {"attestation", r.Attestation},
+	for _, f := range [][2]string{{"number", fmt.Sprint(number)}, {"id", r.ID}, {"timestamp", r.Timestamp},
+		{"conversation_id", r.ConversationID},
+		{"tool", r.Tool}, {"status", r.Status}, {"risk", r.Risk}, {"args_hash", r.ArgsHash},
+		{"result_hash", r.ResultHash}, {"attestation", r.Attestation},
 		{"previous_hash", r.PreviousHash}, {"receipt_hash", r.ReceiptHash}, {"mac", r.MAC}} {
 		if f[1] != "" {
 			fmt.Fprintf(w, "%-16s %s\n", f[0], terminal.Escape(f[1]))
@@ -78,7 +81,8 @@ func writeReceipt(w io.Writer, number int, r receipt.Receipt) {
 
 func show() command.Command {
 	withContent := false
-	return command.Command{Name: "show", Offered: []string{"receipt show"}, Access: indexing, Args: "ID", Min: 1, Max: 1, Complete: latest, Summary: "show one receipt",
+	return command.Command{Name: "show", Offered: []string{"receipt show"}, Access: indexing, Args: "ID", Min: 1,
+		Max: 1, Complete: latest, Summary: "show one receipt",
 		Long: `A unique prefix of the id is enough.
 
 With --with-content, reads records from standard input, finds the record of the call, and checks that its arguments and
@@ -86,7 +90,8 @@ its result are those that the receipt was written for. clawsh receipt show pipes
 was withheld when the result was stored, the stored text does not match the receipt.`,
 		Example: "claw-receipt show receipt-019df3c2\nclaw-mem export | claw-receipt show receipt-019df3c2 --with-content",
 		Flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&withContent, "with-content", false, "show the call's record from standard input too, and check its hashes")
+			f.BoolVar(&withContent, "with-content", false,
+				"show the call's record from standard input too, and check its hashes")
 		},
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			s, err := find(c, c.Args[0])
@@ -103,16 +108,17 @@ was withheld when the result was stored, the stored text does not match the rece
 				return nil, err
 			}
 			if !s.Content.ArgsMatch || !s.Content.ResultMatch {
-				return *s, envelope.Errorf(envelope.ExitError, "receipt.mismatch", "the content does not match receipt %s", terminal.Escape(s.Receipt.ID)).
+				return *s, envelope.Errorf(envelope.ExitError, "receipt.mismatch",
+					"the content does not match receipt %s", terminal.Escape(s.Receipt.ID)).
 					WithHint("the record was changed, or a secret was withheld when it was stored (look for a note such as [withheld: …])")
 			}
 			return *s, nil
 		}}
 }
 
-// genuine refuses to show as a receipt what somebody without the key put into the log, or changed there. For one that the key in
-// use did not seal, the whole log has to speak: it is older than all keys, or its key was replaced, and may have leaked. Of one that
-// is proven by tiles, the key in use has signed that the log has spoken.
+// genuine refuses to show as a receipt what somebody without the key put into the log, or changed there. For one that
+// the key in use did not seal, the whole log has to speak: it is older than all keys, or its key was replaced, and may
+// have leaked. Of one that is proven by tiles, the key in use has signed that the log has spoken.
 func genuine(c *command.Call, s *showResult) error {
 	cfg, err := c.Config()
 	if err != nil {
@@ -123,7 +129,8 @@ func genuine(c *command.Call, s *showResult) error {
 		return err
 	}
 	if err := s.Receipt.Check(s.Number, k); err != nil {
-		return envelope.Errorf(envelope.ExitError, "receipts.broken", "receipt %d, %s, is not as written: %w", s.Number, terminal.Escape(s.Receipt.ID), err).
+		return envelope.Errorf(envelope.ExitError, "receipts.broken", "receipt %d, %s, is not as written: %w", s.Number,
+			terminal.Escape(s.Receipt.ID), err).
 			WithHint("run claw-receipt verify")
 	}
 	if k == nil || s.proven || k.Seals(s.Number) {
@@ -155,7 +162,8 @@ func find(c *command.Call, id string) (*showResult, error) {
 	var s showResult
 	s.Receipt, s.Number, s.proven, err = receipt.Find(src, id, k)
 	if errors.Is(err, receipt.ErrNotFound) {
-		return nil, envelope.Errorf(envelope.ExitError, "not_found", "receipt %q: %w", terminal.Escape(id), err).WithHint("see: claw-receipt list")
+		return nil, envelope.Errorf(envelope.ExitError, "not_found", "receipt %q: %w", terminal.Escape(id), err).
+			WithHint("see: claw-receipt list")
 	}
 	return &s, err
 }
@@ -166,7 +174,9 @@ func contentOf(in io.Reader, r receipt.Receipt) (*content, error) {
 	for {
 		raw, err := lines.Next()
 		if err == io.EOF {
-			return nil, envelope.Errorf(envelope.ExitError, "not_found", "there is no record with receipt %s on standard input", r.ID).WithHint("calls by clawsh tool run are not stored in the memory; claw-receipt alone reads records from standard input: claw-mem export | claw-receipt show %s --with-content", r.ID)
+			return nil, envelope.Errorf(envelope.ExitError, "not_found",
+				"there is no record with receipt %s on standard input", r.ID).
+				WithHint("calls by clawsh tool run are not stored in the memory; claw-receipt alone reads records from standard input: claw-mem export | claw-receipt show %s --with-content", r.ID)
 		}
 		if err != nil && !errors.Is(err, record.ErrTooLong) {
 			return nil, fmt.Errorf("read records: %w", err)
@@ -180,6 +190,7 @@ func contentOf(in io.Reader, r receipt.Receipt) (*content, error) {
 			return nil, fmt.Errorf("read the call of receipt %s: %w", r.ID, err)
 		}
 		args, result, err := r.Compare(res)
-		return &content{Args: res.Args, Success: res.Success, Output: res.Output, Error: res.Error, ArgsMatch: args, ResultMatch: result}, err
+		return &content{Args: res.Args, Success: res.Success, Output: res.Output, Error: res.Error, ArgsMatch: args,
+			ResultMatch: result}, err
 	}
 }

@@ -44,7 +44,8 @@ func (v verifyResult) failure() error {
 	code, what := "receipts.broken", fmt.Sprintf("invalid chain at receipt %d: ", v.FirstBad)
 	switch {
 	case v.Lacking > 0:
-		return envelope.Errorf(envelope.ExitError, "receipts.unattested", "receipt %d is not attested: %s; the %s", v.Lacking, v.Reason, strings.Replace(v.Evidence, "chain", "chain is", 1)).
+		return envelope.Errorf(envelope.ExitError, "receipts.unattested", "receipt %d is not attested: %s; the %s",
+			v.Lacking, v.Reason, strings.Replace(v.Evidence, "chain", "chain is", 1)).
 			WithHint("the log itself was not changed; to see the call, run: clawsh receipt show ID --with-content")
 	case v.Chain == receipt.Intact && v.FirstBad > 0:
 		what = fmt.Sprintf("invalid receipt %d: ", v.FirstBad)
@@ -57,7 +58,8 @@ func (v verifyResult) failure() error {
 		return err.WithHint("if %s is the log of another home, give its public key with --key", v.Log)
 	case v.Head == receipt.None && v.Macs == receipt.Valid:
 		return err.WithHint("if the head was lost, and a copy or a checkpoint shows that no receipt is missing, run: claw-receipt keys --accept")
-	case v.Chain == receipt.Intact && v.Macs == receipt.Valid && v.Checkpoint != receipt.Disagrees && v.Head == receipt.Disagrees:
+	case v.Chain == receipt.Intact && v.Macs == receipt.Valid && v.Checkpoint != receipt.Disagrees &&
+		v.Head == receipt.Disagrees:
 		return err.WithHint("%s", acceptHint(v.Report))
 	case v.FirstBad > 0 && v.Require != receipt.LevelCheckpoint && !v.elsewhere:
 		return err.WithHint("restore %s from a copy, from receipt %d on; without a copy, run claw-receipt set-aside, which keeps it and begins a new log", v.Log, v.FirstBad)
@@ -75,7 +77,8 @@ type verifyOptions struct {
 
 func verify() command.Command {
 	var o verifyOptions
-	return command.Command{Name: "verify", Offered: []string{"receipt verify"}, Summary: "verify the receipt log: chain, MACs, head and checkpoint",
+	return command.Command{Name: "verify", Offered: []string{"receipt verify"},
+		Summary: "verify the receipt log: chain, MACs, head and checkpoint",
 		Long: `Replays the log and checks it against the MAC key, the signed head and, if given, a saved checkpoint.
 Reports the first receipt that is not as written, and what has been proven and what has not.
 
@@ -93,11 +96,15 @@ Results are counted by who vouches for them: attested (sealed by claw-exec), una
 changed on the way), interrupted (written by claw-receipt recover), and those from before results were sealed.`,
 		Example: "claw-receipt verify\nclaw-receipt verify --against checkpoint.txt\nclaw-receipt verify --log copy.log --key receipt.pub",
 		Flags: func(f *pflag.FlagSet) {
-			f.StringVar(&o.require, "require", "", "fail unless the log reaches `LEVEL`: chain, mac, head or checkpoint")
-			f.BoolVar(&o.attested, "attested", false, "fail if a result is unattested, that is, not sealed by claw-exec")
+			f.StringVar(&o.require, "require", "",
+				"fail unless the log reaches `LEVEL`: chain, mac, head or checkpoint")
+			f.BoolVar(&o.attested, "attested", false,
+				"fail if a result is unattested, that is, not sealed by claw-exec")
 			f.StringVar(&o.against, "against", "", "require the log to extend the checkpoint(s) in `FILE`")
-			f.StringVar(&o.key, "key", "", "check signatures with the public `KEY`, or with the keys in a file; do not check MACs")
-			f.StringVar(&o.log, "log", "", "verify the log in `FILE`, and its parts beside it, instead of this home's log")
+			f.StringVar(&o.key, "key", "",
+				"check signatures with the public `KEY`, or with the keys in a file; do not check MACs")
+			f.StringVar(&o.log, "log", "",
+				"verify the log in `FILE`, and its parts beside it, instead of this home's log")
 		},
 		Access: func(c *command.Call, cfg *config.Config) confine.Access {
 			return files(looking(c, cfg), o.against, o.key, o.log, o.log+".d")
@@ -108,7 +115,8 @@ changed on the way), interrupted (written by claw-receipt recover), and those fr
 
 func (o *verifyOptions) run(c *command.Call) (command.Result, error) {
 	if o.require != "" && !slices.Contains(receipt.Levels, o.require) {
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--require %s: want %s", terminal.Escape(o.require), strings.Join(receipt.Levels, ", "))
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--require %s: want %s", terminal.Escape(o.require),
+			strings.Join(receipt.Levels, ", "))
 	}
 	for name, value := range map[string]string{"against": o.against, "key": o.key, "log": o.log} {
 		if value == "" && c.Changed(name) { // a variable of a script that is not set must not ask for less
@@ -121,7 +129,8 @@ func (o *verifyOptions) run(c *command.Call) (command.Result, error) {
 	}
 	err := o.held(c, &v)
 	if errors.Is(err, receipt.ErrCheckpoint) {
-		return nil, envelope.Errorf(envelope.ExitError, "checkpoint.wrong", "verify against %s: %w", terminal.Escape(o.against), err)
+		return nil, envelope.Errorf(envelope.ExitError, "checkpoint.wrong", "verify against %s: %w",
+			terminal.Escape(o.against), err)
 	}
 	if err != nil {
 		return nil, err
@@ -177,7 +186,8 @@ func (o *verifyOptions) open(c *command.Call, log string) (*receipt.Source, erro
 func (o *verifyOptions) locate(c *command.Call, v *verifyResult) error {
 	if o.log != "" {
 		if _, err := os.Stat(o.log); errors.Is(err, fs.ErrNotExist) {
-			return envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s", terminal.Escape(o.log))
+			return envelope.Errorf(envelope.ExitError, "receipts.missing", "there is no receipt log %s",
+				terminal.Escape(o.log))
 		}
 		return nil
 	}
@@ -210,7 +220,8 @@ func (o *verifyOptions) trust(c *command.Call) (t receipt.Trust, err error) {
 		dir = cmp.Or(receipt.AsideKeys(dir, cfg.Receipts.Path, abs), dir)
 	}
 	if t.Keys, err = keysIn(dir); err == nil && t.Keys == nil && o.log == "" && o.require == "" {
-		err = envelope.Errorf(envelope.ExitConfig, "key.unavailable", "there are no receipt keys in %s: only the chain could be checked", cfg.ReceiptKeysDir()).
+		err = envelope.Errorf(envelope.ExitConfig, "key.unavailable",
+			"there are no receipt keys in %s: only the chain could be checked", cfg.ReceiptKeysDir()).
 			WithHint("if there never were any, clawsh init creates them and adopts the existing receipts; --require chain checks only the chain")
 	}
 	return t, err

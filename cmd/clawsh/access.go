@@ -9,8 +9,8 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// access is the row of commands that start stages, which inherit what is given up. So only that is given up which none of
-// them has a use for.
+// access is the row of commands that start stages, which inherit what is given up. So only that is given up which none
+// of them has a use for.
 func access(*command.Call, *config.Config) confine.Access { return confine.Access{Stages: true} }
 
 // checking is for commands that only look at the configuration and what it names.

@@ -71,7 +71,8 @@ func converse(ctx context.Context, c *command.Call, o *askOptions) (command.Resu
 	defer s.Close()
 	in := session.NewPipedLines(c.Stdin)
 	if interactive {
-		fmt.Fprintf(c.Stdout, "clawsh %s, %s. /help for commands, /exit to leave.\n", command.Version, modelName(cfg, o))
+		fmt.Fprintf(c.Stdout, "clawsh %s, %s. /help for commands, /exit to leave.\n", command.Version,
+			modelName(cfg, o))
 		path := cfg.HistoryPath()
 		if o.NoSave {
 			path = ""

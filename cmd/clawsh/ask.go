@@ -37,7 +37,8 @@ func (o *askOptions) flags(f *pflag.FlagSet) {
 // check refuses what cannot be meant.
 func (o *askOptions) check(c *command.Call) error {
 	if o.Events && c.JSON() {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--events writes records; --output-format json and --jq are for a single answer")
+		return envelope.Errorf(envelope.ExitUsage, "usage",
+			"--events writes records; --output-format json and --jq are for a single answer")
 	}
 	if _, err := o.userMetadata(); err != nil {
 		return err
@@ -80,7 +81,8 @@ func (o *askOptions) userMetadata() (record.Raw, error) {
 	for _, pair := range o.metadata {
 		key, value, ok := strings.Cut(pair, "=")
 		if _, twice := object[key]; !ok || key == "" || twice || !utf8.ValidString(pair) {
-			return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--metadata %q: want KEY=VALUE, each key once", terminal.Escape(pair))
+			return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--metadata %q: want KEY=VALUE, each key once",
+				terminal.Escape(pair))
 		}
 		object[key] = value
 	}
@@ -111,7 +113,8 @@ func (o *askOptions) input(ctx context.Context, c *command.Call) (string, error)
 		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is not UTF-8 text")
 	}
 	if message == "" {
-		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is empty").WithHint(`write it as an argument, clawsh "message", or to standard input`)
+		return "", envelope.Errorf(envelope.ExitUsage, "usage", "the message is empty").
+			WithHint(`write it as an argument, clawsh "message", or to standard input`)
 	}
 	return message, nil
 }
@@ -167,16 +170,19 @@ func loadConfig(ctx context.Context, c *command.Call) (*config.Config, error) {
 		return nil, err
 	}
 	if !cfg.Channels.CLI.Enabled {
-		return nil, envelope.Errorf(envelope.ExitConfig, "channel.disabled", "the command line is disabled: channels.cli.enabled is false")
+		return nil, envelope.Errorf(envelope.ExitConfig, "channel.disabled",
+			"the command line is disabled: channels.cli.enabled is false")
 	}
 	if _, err := os.Stat(cfg.PermitPubPath()); err != nil {
-		return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
+		return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).
+			WithHint("run: clawsh init")
 	}
 	if err := onboard.Admit(ctx, cfg); err != nil {
 		return nil, err
 	}
 	if info, err := os.Stat(cfg.WorkspaceDir); err != nil || !info.IsDir() {
-		return nil, envelope.Errorf(envelope.ExitConfig, "workspace.missing", "the workspace %s is not a directory", terminal.Escape(cfg.WorkspaceDir)).
+		return nil, envelope.Errorf(envelope.ExitConfig, "workspace.missing", "the workspace %s is not a directory",
+			terminal.Escape(cfg.WorkspaceDir)).
 			WithHint("run: clawsh init")
 	}
 	return cfg, nil

@@ -15,8 +15,8 @@ func turnFlags() map[string]command.Complete {
 	return map[string]command.Complete{"conversation": conversations}
 }
 
-// relay asks the stage that a command is handed to, which knows its flags and what they may be; the conversations, which other stages
-// cannot know, we ask claw-mem for.
+// relay asks the stage that a command is handed to, which knows its flags and what they may be; the conversations,
+// which other stages cannot know, we ask claw-mem for.
 func relay(stage, sub string) command.Relay {
 	return func(ctx context.Context, c *command.Call) ([]command.Value, bool) {
 		if n := len(c.Raw); n > 1 && c.Raw[n-2] == "--conversation" {

@@ -31,7 +31,8 @@ func (v validResult) WriteText(w io.Writer) error {
 }
 
 func configValidate() command.Command {
-	return command.Command{Name: "config validate", Access: checking, Summary: "check the configuration and report every error in it",
+	return command.Command{Name: "config validate", Access: checking,
+		Summary: "check the configuration and report every error in it",
 		Example: "clawsh config validate",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			p, err := c.Paths()
@@ -62,7 +63,8 @@ func checked(file string, cfg *config.Config) (command.Result, error) {
 		return r, nil
 	}
 	for line := range strings.Lines(err.Error()) {
-		r.Problems = append(r.Problems, config.Problem{Line: 1, Column: 1, Key: "security.rules", Message: strings.TrimPrefix(strings.TrimSpace(line), "security.rules: ")})
+		r.Problems = append(r.Problems, config.Problem{Line: 1, Column: 1, Key: "security.rules",
+			Message: strings.TrimPrefix(strings.TrimSpace(line), "security.rules: ")})
 	}
 	return r, &config.Problems{File: file, List: r.Problems}
 }
@@ -79,7 +81,8 @@ func (s showResult) WriteText(w io.Writer) error {
 }
 
 func configShow(name string) command.Command {
-	return command.Command{Name: name, Access: checking, Summary: "show the configuration in force, with defaults and without secrets",
+	return command.Command{Name: name, Access: checking,
+		Summary: "show the configuration in force, with defaults and without secrets",
 		Example: "clawsh " + name,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()

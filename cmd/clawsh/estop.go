@@ -34,7 +34,8 @@ func (e estopResult) WriteText(w io.Writer) error {
 
 func estop() command.Command {
 	clear, yes := false, false
-	return command.Command{Name: "estop", Access: stopping, Summary: "switch the emergency stop on: end running tools and let none start",
+	return command.Command{Name: "estop", Access: stopping,
+		Summary: "switch the emergency stop on: end running tools and let none start",
 		Long: `Creates the file ESTOP in clawsh's home. While it exists, or cannot be examined, no tool runs in any process. --clear
 asks for confirmation on the terminal and removes it; without a terminal, --clear needs --yes. Both are logged in
 estop.jsonl.`,
@@ -56,7 +57,8 @@ estop.jsonl.`,
 				return estopResult{false, path}, nil
 			}
 			if _, err := os.Stat(p.Home); errors.Is(err, fs.ErrNotExist) {
-				return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "emergency stop: there is no clawsh home %s", p.Home).
+				return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised",
+					"emergency stop: there is no clawsh home %s", p.Home).
 					WithHint("set CLAWSH_HOME to the home whose tools you want to stop")
 			}
 			if err := durable.Replace(path, []byte(record.Now()+"\n"), 0o600); err != nil {
@@ -101,7 +103,8 @@ func clearEstop(ctx context.Context, home, path string, yes bool) error {
 		by = "terminal"
 		said, err := terminal.Confirm(ctx, "End the emergency stop and let tools run again? [y/N] ")
 		if errors.Is(err, terminal.ErrNoTerminal) {
-			return envelope.Errorf(envelope.ExitDenied, "denied", "the emergency stop stays on: there is no terminal to ask on").
+			return envelope.Errorf(envelope.ExitDenied, "denied",
+				"the emergency stop stays on: there is no terminal to ask on").
 				WithHint("to end it without a question: clawsh estop --clear --yes")
 		}
 		if err != nil {

@@ -32,7 +32,8 @@ func ofStage(stage string) (list []command.Command) {
 
 // handOver is a command that belongs to a stage: clawsh becomes that stage.
 func handOver(name, stage, sub, args, summary string) command.Command {
-	return command.Command{Name: name, Args: args, Max: -1, Summary: summary, HandOver: true, Example: "clawsh " + name, Relay: relay(stage, sub),
+	return command.Command{Name: name, Args: args, Max: -1, Summary: summary, HandOver: true, Example: "clawsh " + name,
+		Relay: relay(stage, sub),
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := located(c)
 			words := slices.Concat([]string{"--as=clawsh " + name}, strings.Fields(sub), c.Raw)
@@ -47,7 +48,8 @@ func ofMemory(name, sub, args, summary string) command.Command {
 
 // reset archives the conversation that -c would continue here, or the one that is named.
 func reset(name string) command.Command {
-	c := ofMemory(name, "archive", "[CONVERSATION_ID]", "archive the conversation that -c would continue here, so that -c starts a new one")
+	c := ofMemory(name, "archive", "[CONVERSATION_ID]",
+		"archive the conversation that -c would continue here, so that -c starts a new one")
 	c.Run = func(ctx context.Context, call *command.Call) (command.Result, error) {
 		if named(call.Raw) {
 			return ofMemory(name, "archive", "", "").Run(ctx, call)
@@ -59,7 +61,8 @@ func reset(name string) command.Command {
 
 // sessionShow shows the conversation that -c would continue here, or the one that is named.
 func sessionShow(name string) command.Command {
-	c := ofMemory(name, "show", "[CONVERSATION_ID]", "show a conversation; by default the one that -c would continue here")
+	c := ofMemory(name, "show", "[CONVERSATION_ID]",
+		"show a conversation; by default the one that -c would continue here")
 	plain := c.Run
 	c.Run = func(ctx context.Context, call *command.Call) (command.Result, error) {
 		switch {
@@ -89,7 +92,8 @@ func named(args []string) bool {
 		switch a := args[i]; {
 		case a == "--":
 			return i+1 < len(args)
-		case slices.Contains([]string{"--config", "-C", "--workspace", "--output-format", "--jq", "--agent", "--directory", "--terminal"}, a):
+		case slices.Contains([]string{"--config", "-C", "--workspace", "--output-format", "--jq", "--agent",
+			"--directory", "--terminal"}, a):
 			i++
 		case !strings.HasPrefix(a, "-"):
 			return true

@@ -38,17 +38,23 @@ func (r initResult) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "clawsh %s: home %s, workspace %s\n", what, r.Dir, r.Workspace)
 	if r.Adopted > 0 {
-		fmt.Fprintf(w, "adopted %s without macs: that they are what was written, only their chain says\n", spelling.Count(r.Adopted, "receipt"))
+		fmt.Fprintf(w, "adopted %s without macs: that they are what was written, only their chain says\n",
+			spelling.Count(r.Adopted, "receipt"))
 	}
-	_, err := fmt.Fprintf(w, "next: clawsh onboard connects a model; clawsh \"What files are here?\" asks the built-in mock provider\n")
+	_, err := fmt.Fprintf(w,
+		"next: clawsh onboard connects a model; clawsh \"What files are here?\" asks the built-in mock provider\n")
 	return err
 }
 
 func initialise() command.Command {
 	verbose := false
-	return command.Command{Name: "init", Summary: "create clawsh's home: configuration, workspace, keys and memory; safe to run again",
+	return command.Command{Name: "init",
+		Summary: "create clawsh's home: configuration, workspace, keys and memory; safe to run again",
 		Example: "clawsh init",
-		Flags:   func(f *pflag.FlagSet) { f.BoolVarP(&verbose, "verbose", "v", false, "list every file and directory") },
+		Flags: func(f *pflag.FlagSet) {
+			f.BoolVarP(&verbose, "verbose", "v", false,
+				"list every file and directory")
+		},
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			p, err := c.Paths()
 			if err != nil {

@@ -24,7 +24,8 @@ Every tool call of the model passes a security gate and leaves a tamper-evident 
 
 func commands() []command.Command {
 	own := []command.Command{
-		ask(), agent(), initialise(), connect(), configShow("config"), configValidate(), configShow("config show"), examine(),
+		ask(), agent(), initialise(), connect(), configShow("config"), configValidate(), configShow("config show"),
+		examine(),
 		estop(), completing(toolRun(), tools), workspaceList(), workspaceTrust(), workspaceForget(),
 	}
 	return slices.Concat(own, ofStage("claw-llm"), ofStage("claw-exec"), ofStage("claw-mem"),

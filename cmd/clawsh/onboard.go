@@ -12,7 +12,8 @@ import (
 // connect is clawsh onboard.
 func connect() command.Command {
 	var o onboard.Answers
-	return command.Command{Name: "onboard", Summary: "connect a model: ask on the terminal for what flags leave open, and test the provider",
+	return command.Command{Name: "onboard",
+		Summary: "connect a model: ask on the terminal for what flags leave open, and test the provider",
 		Long: "Checks each answer at once: whether the server is reachable, which models it has, whether the key's variable is\n" +
 			"set. Then asks how the model may work (strict, middle or full) and where, and writes the answers to config.toml,\n" +
 			"keeping everything else in it. It never asks for a key, only for the name of its environment variable.\n" +
@@ -24,7 +25,8 @@ func connect() command.Command {
 			f.StringVar(&o.KeyEnv, "api-key-env", "", "the `NAME` of the environment variable with the key")
 			f.StringVar(&o.Model, "model", "", "the model's `NAME`")
 			f.StringVar(&o.Way, "way", "", "the `WAY` the model may work: strict, middle or full")
-			f.StringVar(&o.Where, "where", "", "the `PLACE` where it may work: here (where clawsh is started) or fixed (workspace_dir)")
+			f.StringVar(&o.Where, "where", "",
+				"the `PLACE` where it may work: here (where clawsh is started) or fixed (workspace_dir)")
 			f.StringVar(&o.Autonomy, "autonomy", "", "set only the autonomy `LEVEL`: readonly, supervised or full")
 			f.BoolVar(&o.NoTest, "no-test", false, "do not send a test message")
 		},

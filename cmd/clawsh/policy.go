@@ -21,7 +21,9 @@ import (
 
 // policyCommand shows the policy, which the gate knows, and the sandbox, which claw-exec knows by trying it.
 func policyCommand() command.Command {
-	return command.Command{Name: "policy", Summary: "show the security policy in force, and which sandboxes work on this machine", Example: "clawsh policy",
+	return command.Command{Name: "policy",
+		Summary: "show the security policy in force, and which sandboxes work on this machine",
+		Example: "clawsh policy",
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
 			if err != nil {
@@ -35,7 +37,8 @@ func policyCommand() command.Command {
 			if err := stages.Query(ctx, &policy, "claw-gate", "policy"); err != nil {
 				return nil, err
 			}
-			if err := stages.Query(ctx, &preflight, "claw-exec", "sandbox"); err != nil && (!unusable(err) || len(preflight) == 0) {
+			if err := stages.Query(ctx, &preflight, "claw-exec", "sandbox"); err != nil &&
+				(!unusable(err) || len(preflight) == 0) {
 				return nil, err
 			}
 			project, err := record.Encode(project(cfg))
@@ -62,7 +65,8 @@ func (r policyReport) join() (command.Result, error) {
 	if !ok {
 		return nil, fmt.Errorf("the policy of claw-gate is not a JSON object")
 	}
-	return joined{record.Raw(slices.Concat(body, []byte(`,"project_file":`), r.Project, []byte(`,"preflight":`), r.Preflight, []byte("}")))}, nil
+	return joined{record.Raw(slices.Concat(body, []byte(`,"project_file":`), r.Project, []byte(`,"preflight":`),
+		r.Preflight, []byte("}")))}, nil
 }
 
 // projectReport says which file of the workspace the model is told about the project.

@@ -10,10 +10,12 @@ import (
 	"clawsh/lib/sibling"
 )
 
-// receiptShow hands over to claw-receipt, which sees no conversation: if content is asked for, claw-mem's is piped to it.
+// receiptShow hands over to claw-receipt, which sees no conversation: if content is asked for, claw-mem's is piped to
+// it.
 func receiptShow(plain runs) runs {
 	return func(ctx context.Context, c *command.Call) (command.Result, error) {
-		if !slices.Contains(c.Raw, "--with-content") || slices.Contains(c.Raw, "--help") || slices.Contains(c.Raw, "-h") {
+		if !slices.Contains(c.Raw, "--with-content") || slices.Contains(c.Raw, "--help") ||
+			slices.Contains(c.Raw, "-h") {
 			return plain(ctx, c)
 		}
 		code, err := withContent(ctx, c)

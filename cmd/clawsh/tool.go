@@ -65,12 +65,14 @@ func toolRun() command.Command {
 				return nil, err
 			}
 			r, err := loop.RunTool(ctx, sibling.New(cfg, c.Environ, os.Stderr), record.ToolCall{V: record.Version,
-				Kind: record.KindToolCall, ID: record.NewID("call-"), ConversationID: record.NewID("conv-"), TS: record.Now(),
+				Kind: record.KindToolCall, ID: record.NewID("call-"), ConversationID: record.NewID("conv-"),
+				TS:   record.Now(),
 				Tool: c.Args[0], Args: raw})
 			if err != nil {
 				return nil, err
 			}
-			return toolResult{r.ID, r.Tool, r.Status, r.Success, r.Output, r.Error, r.Verdict, r.Metadata, r.ReceiptID}, toolError(r)
+			return toolResult{r.ID, r.Tool, r.Status, r.Success, r.Output, r.Error, r.Verdict, r.Metadata, r.ReceiptID},
+				toolError(r)
 		}}
 }
 
@@ -85,7 +87,8 @@ func readArgs(c *command.Call, args string) (record.Raw, error) {
 	}
 	raw, err := record.Canonical([]byte(args))
 	if err != nil {
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--json: %w", err).WithHint(`for example: --json '{"path":"."}'`)
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--json: %w", err).
+			WithHint(`for example: --json '{"path":"."}'`)
 	}
 	return raw, nil
 }
@@ -98,9 +101,11 @@ func toolError(r record.ToolResult) error {
 	case r.Status == record.StatusDenied && r.Verdict != nil && r.Verdict.Rule == "tool.unknown":
 		return envelope.Errorf(envelope.ExitError, "not_found", "%s", r.Verdict.Reason).WithHint("clawsh tool list")
 	case r.Status == record.StatusDenied:
-		return envelope.Errorf(envelope.ExitDenied, "denied", "%s: %s", terminal.Escape(r.Tool), strings.TrimSpace(r.Error))
+		return envelope.Errorf(envelope.ExitDenied, "denied", "%s: %s", terminal.Escape(r.Tool),
+			strings.TrimSpace(r.Error))
 	case r.Metadata.Sandbox == record.SandboxUnavailable:
-		return envelope.Errorf(envelope.ExitSandbox, "sandbox.unavailable", "%s: %s", terminal.Escape(r.Tool), terminal.Escape(r.Error)).
+		return envelope.Errorf(envelope.ExitSandbox, "sandbox.unavailable", "%s: %s", terminal.Escape(r.Tool),
+			terminal.Escape(r.Error)).
 			WithHint("clawsh policy shows which sandboxes work on this machine")
 	case !r.Success:
 		return envelope.Errorf(envelope.ExitError, "tool.failed", "%s: %s", terminal.Escape(r.Tool), r.Error)

@@ -21,14 +21,16 @@ func misspelt(words []string) error {
 	switch {
 	case len(words) > 1:
 		if near := nearTwo(words); near != "" {
-			return envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q", terminal.Escape(strings.Join(words[:2], " "))).
+			return envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q",
+				terminal.Escape(strings.Join(words[:2], " "))).
 				WithHint("did you mean clawsh %s? To send it as a message, quote it: clawsh \"…\"", near)
 		}
 		return nil
 	case strings.ContainsAny(first, " \n\t"):
 		return nil
 	case slices.Contains(reserved, first):
-		return envelope.Errorf(envelope.ExitUsage, "usage", "%q is reserved for a command that does not exist yet", first).WithHint("%s", send)
+		return envelope.Errorf(envelope.ExitUsage, "usage", "%q is reserved for a command that does not exist yet",
+			first).WithHint("%s", send)
 	}
 	meant := nearOne(first)
 	if len(meant) == 0 {
@@ -38,7 +40,8 @@ func misspelt(words []string) error {
 		WithHint("did you mean clawsh %s? T%s", strings.Join(meant, ", clawsh "), send[1:])
 }
 
-// nearOne are the commands that a word alone may be meant to be: one of nearly this name, or all that have it behind a group's.
+// nearOne are the commands that a word alone may be meant to be: one of nearly this name, or all that have it behind a
+// group's.
 func nearOne(word string) []string {
 	firsts, full := []string{"help", "completion"}, map[string][]string{"version": {"--version"}}
 	for _, c := range commands() {
@@ -63,7 +66,8 @@ func nearOne(word string) []string {
 // nearTwo is the command of two words that the first two words are nearly, or "".
 func nearTwo(words []string) string {
 	for _, c := range commands() {
-		if w := strings.Fields(c.Name); len(w) == 2 && spelling.Nearest(words[0], w[:1], 2) != "" && spelling.Nearest(words[1], w[1:], 1) != "" {
+		if w := strings.Fields(c.Name); len(w) == 2 && spelling.Nearest(words[0], w[:1], 2) != "" &&
+			spelling.Nearest(words[1], w[1:], 1) != "" {
 			return c.Name
 		}
 	}

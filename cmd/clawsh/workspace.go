@@ -38,7 +38,8 @@ func (r trustResult) WriteText(w io.Writer) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, p := range r.Workspaces {
-		note := map[string]string{"missing": "  (no longer exists)", "replaced": "  (replaced by another directory)"}[p.State]
+		note := map[string]string{"missing": "  (no longer exists)",
+			"replaced": "  (replaced by another directory)"}[p.State]
 		fmt.Fprintf(t, "%s\t%s%s\n", p.TrustedAt, terminal.Escape(p.Path), note)
 	}
 	return t.Flush()
@@ -57,7 +58,8 @@ func trusted(cfg *config.Config, said string) (command.Result, error) {
 }
 
 func workspaceList() command.Command {
-	return command.Command{Name: "workspace list", Access: checking, Summary: "list the trusted directories, in which the agent may work",
+	return command.Command{Name: "workspace list", Access: checking,
+		Summary: "list the trusted directories, in which the agent may work",
 		Long:    `They matter if the configuration says workspace = "here".`,
 		Example: "clawsh workspace list",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
@@ -70,7 +72,8 @@ func workspaceList() command.Command {
 }
 
 func workspaceTrust() command.Command {
-	return command.Command{Name: "workspace trust", Access: stopping, Args: "DIR", Min: 1, Max: 1, Summary: "trust a directory: let the agent work in it",
+	return command.Command{Name: "workspace trust", Access: stopping, Args: "DIR", Min: 1, Max: 1,
+		Summary: "trust a directory: let the agent work in it",
 		Long: `If the configuration says workspace = "here", the workspace is the directory where clawsh is started, or the root of its
 repository, if that directory is trusted. A directory that replaces a trusted one is not trusted.`,
 		Example: "clawsh workspace trust .",
@@ -88,10 +91,12 @@ repository, if that directory is trusted. A directory that replaces a trusted on
 				return nil, err
 			}
 			if _, err := os.Stat(cfg.Home); err != nil {
-				return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s", cfg.Home).WithHint("run: clawsh init")
+				return nil, envelope.Errorf(envelope.ExitConfig, "not_initialised", "clawsh is not set up in %s",
+					cfg.Home).WithHint("run: clawsh init")
 			}
 			w.TrustedAt = record.Now()
-			if err := onboard.ChangeTrust(cfg.Home, func(t config.Trust) (config.Trust, error) { return t.With(w), nil }); err != nil {
+			if err := onboard.ChangeTrust(cfg.Home,
+				func(t config.Trust) (config.Trust, error) { return t.With(w), nil }); err != nil {
 				return nil, err
 			}
 			return trusted(cfg, "trusted "+terminal.Escape(w.Path))
@@ -99,7 +104,8 @@ repository, if that directory is trusted. A directory that replaces a trusted on
 }
 
 func workspaceForget() command.Command {
-	return command.Command{Name: "workspace forget", Access: stopping, Complete: workspaces, Args: "DIR", Min: 1, Max: 1, Summary: "stop trusting a directory",
+	return command.Command{Name: "workspace forget", Access: stopping, Complete: workspaces, Args: "DIR", Min: 1,
+		Max: 1, Summary: "stop trusting a directory",
 		Example: "clawsh workspace forget .",
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			cfg, err := c.Config()
@@ -116,7 +122,9 @@ func workspaceForget() command.Command {
 					rest, found = t.Without(real)
 				}
 				if !found {
-					return t, envelope.Errorf(envelope.ExitError, "not_found", "%s is not among the trusted directories", terminal.Escape(dir)).WithHint("clawsh workspace list")
+					return t, envelope.Errorf(envelope.ExitError, "not_found",
+						"%s is not among the trusted directories", terminal.Escape(dir)).
+						WithHint("clawsh workspace list")
 				}
 				return rest, nil
 			}); err != nil {

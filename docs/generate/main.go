@@ -1,7 +1,8 @@
-// Command generate writes clawsh's man pages, completions and reference pages from what the built programs say of themselves:
+// Command generate writes clawsh's man pages, completions and reference pages from what the built programs say of
+// themselves:
 //
 //	go run ./docs/generate docs BIN          COMMANDS.md, CONFIGURATION.md and EXIT_CODES.md, into docs/
-//	go run ./docs/generate offers BIN        cmd/clawsh/offers.go, from the tables of the stages: then clawsh is built again
+//	go run ./docs/generate offers BIN        cmd/clawsh/offers.go, from the stages' tables; then build clawsh again
 //	go run ./docs/generate share BIN DIR     man pages and completions, into DIR
 //
 // The date of man pages is SOURCE_DATE_EPOCH, else that of the commit which the programs were built from.

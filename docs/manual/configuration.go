@@ -16,7 +16,10 @@ func Configuration() string {
 	b.WriteString(configurationText)
 	keys := config.Keys()
 	for _, t := range slices.Concat([]config.Key{{}}, keys) {
-		rows := slices.DeleteFunc(slices.Clone(keys), func(k config.Key) bool { return k.Table() != t.Name || len(below(keys, k.Name)) > 0 })
+		rows := slices.DeleteFunc(slices.Clone(keys), func(k config.Key) bool {
+			return k.Table() != t.Name ||
+				len(below(keys, k.Name)) > 0
+		})
 		if len(rows) == 0 {
 			continue
 		}
@@ -31,7 +34,8 @@ func Configuration() string {
 		b.WriteString("| key | type | default | values | meaning |\n|---|---|---|---|---|\n")
 		for _, k := range rows {
 			short := k.Name[strings.LastIndex(k.Name, ".")+1:]
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", short, cmp.Or(k.Unit, k.Type), value(k), k.Want, cell(k.Doc))
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", short, cmp.Or(k.Unit, k.Type), value(k), k.Want,
+				cell(k.Doc))
 		}
 	}
 	return b.String()

@@ -10,7 +10,8 @@ import (
 	"clawsh/lib/envelope"
 )
 
-// Build is what the foot of a man page names. Date is that of the source, never of the clock, so that pages can be reproduced.
+// Build is what the foot of a man page names. Date is that of the source, never of the clock, so that pages can be
+// reproduced.
 type Build struct{ Version, Date string }
 
 // Page is a man page: NAME.SECTION and its text for man.
@@ -28,10 +29,12 @@ func Pages(programs []Program, schemas string, build Build) ([]Page, error) {
 		pages = append(pages, page(p.App, "1", p.Summary, manOf(p, programs), build))
 	}
 	_, config, _ := strings.Cut(Configuration(), made)
-	pages = append(pages, page("clawsh-config", "5", "the configuration of clawsh", "# DESCRIPTION\n"+config+seeAlso, build))
+	pages = append(pages, page("clawsh-config", "5", "the configuration of clawsh", "# DESCRIPTION\n"+config+seeAlso,
+		build))
 	for _, s := range []struct{ name, about, from, to string }{
 		{"clawsh-records", "the records that clawsh's programs exchange", "\n## Records\n", "\n## Files\n"},
-		{"clawsh-receipts", "the receipts of tool calls: log, head, checkpoints, proofs, keys", "\n### tool_receipts.log\n", "\n### audit.jsonl\n"},
+		{"clawsh-receipts", "the receipts of tool calls: log, head, checkpoints, proofs, keys",
+			"\n### tool_receipts.log\n", "\n### audit.jsonl\n"},
 		{"clawsh-files", "the other files in clawsh's home", "\n### audit.jsonl\n", "\n## Logs\n"},
 	} {
 		text, err := between(schemas, s.from, s.to)
@@ -57,7 +60,8 @@ var link = regexp.MustCompile(`\[([^\]\n\\]+)\]\([^)\n]*\)`)
 func page(name, section, about, body string, build Build) Page {
 	body = link.ReplaceAllString(body, "$1")
 	body = strings.ReplaceAll(body, "| | |\n|---", "| name | meaning |\n|---")
-	head := fmt.Sprintf("%% %q %q %q %q %q\n# NAME\n%s - %s\n\n", strings.ToUpper(name), section, build.Date, "clawsh "+build.Version, "clawsh manual", name, plain(about))
+	head := fmt.Sprintf("%% %q %q %q %q %q\n# NAME\n%s - %s\n\n", strings.ToUpper(name), section, build.Date,
+		"clawsh "+build.Version, "clawsh manual", name, plain(about))
 	return Page{name, section, tidy(md2man.Render([]byte(head + body)))}
 }
 
@@ -91,7 +95,8 @@ func manOf(p Program, programs []Program) string {
 			see = append(see, "**"+o.App+"**(1)")
 		}
 	}
-	b.WriteString(strings.Join(append(see, "**clawsh-config**(5)", "**clawsh-records**(5)", "**clawsh-receipts**(5)", "**clawsh-files**(5)"), ", ") + "\n")
+	b.WriteString(strings.Join(append(see, "**clawsh-config**(5)", "**clawsh-records**(5)", "**clawsh-receipts**(5)",
+		"**clawsh-files**(5)"), ", ") + "\n")
 	return b.String()
 }
 

@@ -30,7 +30,8 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 	}
 }
 
-// TestEveryVariableIsDocumented: each environment variable that a program reads is on the page, but for what programs tell each other.
+// TestEveryVariableIsDocumented: each environment variable that a program reads is on the page, but for what programs
+// tell each other.
 func TestEveryVariableIsDocumented(t *testing.T) {
 	plumbing := []string{"CLAWSH_DRIVEN", "CLAWSH_WITHHELD", "CLAWSH_WORKSPACE_FROM", "CLAWSH_WORKSPACE_ID",
 		"CLAWSH_SEED"}
@@ -99,7 +100,8 @@ func TestEveryExitCodeIsDocumented(t *testing.T) {
 
 // TestTextStaysAsItIs: nothing in a text of the help is taken for marks, of Markdown or of roff.
 func TestTextStaysAsItIs(t *testing.T) {
-	for _, text := range []string{".TH", "'quoted", "a -- b", "*x* _y_ <z> [l](m) #n", `back\slash`, "x|y", "-word", "1. one", "> x", "`c`", "&amp;", "+ x", "=="} {
+	for _, text := range []string{".TH", "'quoted", "a -- b", "*x* _y_ <z> [l](m) #n", `back\slash`, "x|y", "-word",
+		"1. one", "> x", "`c`", "&amp;", "+ x", "=="} {
 		p := page("x", "1", "y", "# SECTION\nwords "+plain(text)+"\n", Build{"1", "2026-01-01"})
 		shown := regexp.MustCompile(`\\f[BIRP]|\\&`).ReplaceAllString(string(p.Text), "")
 		shown = strings.NewReplacer(`\\`, `\`, `\-`, "-").Replace(shown)

@@ -25,10 +25,14 @@ func Offers(stages []Program) (string, error) {
 			for _, name := range c.Offered {
 				group, _, _ := strings.Cut(name, " ")
 				groups = append(groups, group)
-				rows = append(rows, row{group, fmt.Sprintf("\t\t{%q, %q, %q, %q,\n\t\t\t%q},\n", p.App, c.Name, name, args, c.Summary)})
+				rows = append(rows, row{group, fmt.Sprintf("\t\t{%q, %q, %q, %q,\n\t\t\t%q},\n", p.App, c.Name, name,
+					args, c.Summary)})
 			}
 		}
-		slices.SortStableFunc(rows, func(x, y row) int { return slices.Index(groups, x.group) - slices.Index(groups, y.group) })
+		slices.SortStableFunc(rows, func(x, y row) int {
+			return slices.Index(groups, x.group) - slices.Index(groups,
+				y.group)
+		})
 		for _, r := range rows {
 			b.WriteString(r.text)
 		}

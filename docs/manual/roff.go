@@ -9,8 +9,8 @@ const width = 79
 
 var bold = regexp.MustCompile(`\\fB(.*?)\\f[PR]`)
 
-// tidy makes of md2man's text what mandoc finds nothing wrong with: lines are broken, and the minus signs of what is typed are such, so
-// that a reader can copy them.
+// tidy makes of md2man's text what mandoc finds nothing wrong with: lines are broken, and the minus signs of what is
+// typed are such, so that a reader can copy them.
 func tidy(page []byte) []byte {
 	var out []string
 	literal, table, cell := false, false, false

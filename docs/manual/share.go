@@ -48,7 +48,8 @@ func WriteDocs(dir string, programs []Program) error {
 
 // Docs are the pages of docs/ that are made from tables, by their names.
 func Docs(programs []Program) map[string]string {
-	return map[string]string{"COMMANDS.md": Commands(programs), "CONFIGURATION.md": Configuration(), "EXIT_CODES.md": ExitCodes()}
+	return map[string]string{"COMMANDS.md": Commands(programs), "CONFIGURATION.md": Configuration(),
+		"EXIT_CODES.md": ExitCodes()}
 }
 
 func write(path string, text []byte) error {

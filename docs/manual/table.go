@@ -1,5 +1,6 @@
-// Package manual writes clawsh's reference pages from what the programs say of themselves: the man pages and the pages of docs/ that
-// are tables of commands, keys of the configuration and exit codes. No program links it: docs/generate runs it when clawsh is built.
+// Package manual writes clawsh's reference pages from what the programs say of themselves: the man pages and the pages
+// of docs/ that are tables of commands, keys of the configuration and exit codes. No program links it: docs/generate
+// runs it when clawsh is built.
 package manual
 
 import (
@@ -66,7 +67,8 @@ func Stages(bin string) (all []Program, err error) {
 	return all, nil
 }
 
-// Programs asks the programs in a directory for their help. A command that clawsh hands over is described by the stage that has it.
+// Programs asks the programs in a directory for their help. A command that clawsh hands over is described by the stage
+// that has it.
 func Programs(bin string) ([]Program, error) {
 	home, err := os.MkdirTemp("", "")
 	if err != nil {

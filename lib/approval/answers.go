@@ -20,8 +20,10 @@ type Answer struct{ Key, Word, Short, Means string }
 func approvals(always bool) []Answer {
 	all := []Answer{
 		{Yes, "yes", "yes, once", "run this call, once"},
-		{Session, "session", "yes, and to the same call for the rest of the session", "run it, and do not ask about exactly the same call again in this session"},
-		{Always, "always", "always, with a rule that is shown first", "show a rule that would always allow it; it is written only if you confirm it"},
+		{Session, "session", "yes, and to the same call for the rest of the session",
+			"run it, and do not ask about exactly the same call again in this session"},
+		{Always, "always", "always, with a rule that is shown first",
+			"show a rule that would always allow it; it is written only if you confirm it"},
 		{No, "no", "no (?: what each answer means)", "do not run it; the model is told that you refused"},
 	}
 	if !always {

@@ -1,8 +1,8 @@
-// Package approval is the question whether a call may run: what is shown of the call, which answers there are, what each of them
-// does, and the rule that one of them writes.
+// Package approval is the question whether a call may run: what is shown of the call, which answers there are, what
+// each of them does, and the rule that one of them writes.
 //
-// Who is asked, and where, is an Asker's business: Terminal is the one on the terminal. A page, or a file that waits for an answer, is
-// another one. Whatever an Asker cannot say for certain is a no.
+// Who is asked, and where, is an Asker's business: Terminal is the one on the terminal. A page, or a file that waits
+// for an answer, is another one. Whatever an Asker cannot say for certain is a no.
 package approval
 
 import (
@@ -19,8 +19,8 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// Asker puts a question to a person. It returns the key of the answer that was given, "" for none of them, and ErrNobody if there is
-// nobody to ask. An end of ctx ends the question.
+// Asker puts a question to a person. It returns the key of the answer that was given, "" for none of them, and
+// ErrNobody if there is nobody to ask. An end of ctx ends the question.
 type Asker interface {
 	Ask(ctx context.Context, q Question) (key string, err error)
 }
@@ -83,13 +83,16 @@ func (a *Approvals) Decide(ctx context.Context, r Request) record.Verdict {
 	}
 	switch {
 	case errors.Is(err, ErrNobody):
-		v.Approval, v.Reason = record.ApprovalUnavailable, v.Reason+"; needs approval, but there is no terminal to ask on"
+		v.Approval, v.Reason = record.ApprovalUnavailable,
+			v.Reason+"; needs approval, but there is no terminal to ask on"
 	case err != nil:
-		v.Approval, v.Reason = record.ApprovalUnavailable, fmt.Sprintf("%s; needs approval, but got none: %v", v.Reason, err)
+		v.Approval, v.Reason = record.ApprovalUnavailable,
+			fmt.Sprintf("%s; needs approval, but got none: %v", v.Reason, err)
 	case answer != Yes && answer != Session:
 		v.Approval, v.Reason = record.ApprovalRefused, v.Reason+"; refused by the operator"
 	case !what.still():
-		v.Approval, v.Reason = record.ApprovalRefused, v.Reason+"; the file changed during the approval question: read it again, and repeat the call"
+		v.Approval, v.Reason = record.ApprovalRefused,
+			v.Reason+"; the file changed during the approval question: read it again, and repeat the call"
 	default:
 		v.Approval, v.Decision = record.ApprovalGranted, record.Allow
 		if answer == Session {
@@ -106,10 +109,11 @@ func (a *Approvals) grant(key string) {
 	a.granted[key] = true
 }
 
-// sessionKey is what a yes for the session is a yes to: these very bytes, in this conversation, under this policy. A session
-// is the life of this process: a conversation on the terminal has one gate.
+// sessionKey is what a yes for the session is a yes to: these very bytes, in this conversation, under this policy. A
+// session is the life of this process: a conversation on the terminal has one gate.
 func sessionKey(call record.ToolCall, v record.Verdict) string {
-	return strings.Join([]string{call.ConversationID, call.Tool, record.HashBytes(call.Args), v.Risk, v.PolicyHash, permit.Files(v.Obeyed)}, "\x00")
+	return strings.Join([]string{call.ConversationID, call.Tool, record.HashBytes(call.Args), v.Risk, v.PolicyHash,
+		permit.Files(v.Obeyed)}, "\x00")
 }
 
 // question shows the whole call: what are its arguments.
@@ -118,13 +122,14 @@ func question(r Request, what shown) Question {
 	return Question{
 		Head: fmt.Sprintf("\nTool request:\n  tool: %s\n  risk: %s\n  reason: %s\n", tool, r.Verdict.Risk, reason),
 		Body: what.text, Diff: what.diff,
-		Brief:  fmt.Sprintf("%s of arguments for %s, risk %s: %s", spelling.Count(len(r.Call.Args), "byte"), tool, r.Verdict.Risk, reason),
+		Brief: fmt.Sprintf("%s of arguments for %s, risk %s: %s", spelling.Count(len(r.Call.Args), "byte"), tool,
+			r.Verdict.Risk, reason),
 		Prompt: "Approve? [y/N] ", Answers: approvals(r.Offer != nil),
 	}
 }
 
-// always shows the rule that would answer this question from now on, and writes it if the person says so again. A rule that cannot
-// be written is said so, and the yes is to this call.
+// always shows the rule that would answer this question from now on, and writes it if the person says so again. A rule
+// that cannot be written is said so, and the yes is to this call.
 func (a *Approvals) always(ctx context.Context, r Request, v *record.Verdict) (string, error) {
 	if r.Offer == nil {
 		return "", nil // nobody was offered one

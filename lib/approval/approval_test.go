@@ -46,8 +46,10 @@ func home(t *testing.T) *config.Config {
 }
 
 func request(cfg *config.Config, tool, args string) Request {
-	return Request{Config: cfg, Call: record.ToolCall{ID: "call-1", ConversationID: "conv-1", Tool: tool, Args: record.Raw(args)},
-		Verdict: record.Verdict{Decision: record.Deny, Risk: record.RiskMedium, Rule: "path.workspace", Reason: "writes", PolicyHash: "before"}}
+	return Request{Config: cfg, Call: record.ToolCall{ID: "call-1", ConversationID: "conv-1", Tool: tool,
+		Args: record.Raw(args)},
+		Verdict: record.Verdict{Decision: record.Deny, Risk: record.RiskMedium, Rule: "path.workspace",
+			Reason: "writes", PolicyHash: "before"}}
 }
 
 const overwrite = `{"path":"file.txt","content":"one\nthree\n"}`
@@ -83,7 +85,8 @@ func TestAnswers(t *testing.T) {
 		r := request(home(t), "file_write", overwrite)
 		r.Offer = c.offer
 		v := a.Decide(context.Background(), r)
-		if (v.Decision == record.Allow) != c.allowed || !strings.HasSuffix(v.Reason, c.reason) || v.PolicyHash != c.hash {
+		if (v.Decision == record.Allow) != c.allowed || !strings.HasSuffix(v.Reason, c.reason) ||
+			v.PolicyHash != c.hash {
 			t.Errorf("%q, %v: %+v", c.answers, c.err, v)
 		}
 		want := record.ApprovalRefused
@@ -102,15 +105,19 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestSession: a yes for the session is one to these very bytes, in this conversation, at this risk, under this policy, and to no others.
+// TestSession: a yes for the session is one to these very bytes, in this conversation, at this risk, under this policy,
+// and to no others.
 func TestSession(t *testing.T) {
 	cfg := home(t)
 	asker := &scripted{answers: []string{Session}}
 	a := Approvals{Asker: asker}
-	if v := a.Decide(context.Background(), request(cfg, "file_write", overwrite)); v.Approval != record.ApprovalGranted {
+	if v := a.Decide(context.Background(),
+		request(cfg, "file_write", overwrite)); v.Approval != record.ApprovalGranted {
 		t.Fatalf("%+v", v)
 	}
-	if v := a.Decide(context.Background(), request(cfg, "file_write", overwrite)); v.Approval != record.ApprovalSession || v.Decision != record.Allow || len(asker.asked) != 1 {
+	if v := a.Decide(context.Background(),
+		request(cfg, "file_write", overwrite)); v.Approval != record.ApprovalSession || v.Decision != record.Allow ||
+		len(asker.asked) != 1 {
 		t.Errorf("%+v, asked %d times", v, len(asker.asked))
 	}
 	for name, change := range map[string]func(*Request){
@@ -146,11 +153,13 @@ func TestChangedMeanwhile(t *testing.T) {
 			}}
 			a := Approvals{Asker: asker}
 			v := a.Decide(context.Background(), request(cfg, "file_write", overwrite))
-			if v.Decision != record.Deny || !strings.Contains(v.Reason, "the file changed during the approval question") {
+			if v.Decision != record.Deny || !strings.Contains(v.Reason,
+				"the file changed during the approval question") {
 				t.Errorf("%s, %s: %+v", name, answer, v)
 			}
 			asker.then = nil
-			if v := a.Decide(context.Background(), request(cfg, "file_write", overwrite)); v.Decision != record.Deny || len(asker.asked) != 2 {
+			if v := a.Decide(context.Background(), request(cfg, "file_write", overwrite)); v.Decision != record.Deny ||
+				len(asker.asked) != 2 {
 				t.Errorf("%s, %s, again: %+v", name, answer, v)
 			}
 		}
@@ -160,21 +169,28 @@ func TestChangedMeanwhile(t *testing.T) {
 // TestUnwritableRule: the yes is to this call, and somebody is told.
 func TestUnwritableRule(t *testing.T) {
 	warned := ""
-	a := Approvals{Asker: &scripted{answers: []string{Always, Yes}}, Warn: func(text string, _ ...any) { warned = text },
+	a := Approvals{Asker: &scripted{answers: []string{Always, Yes}},
+		Warn:  func(text string, _ ...any) { warned = text },
 		Adopt: func(config.Rule) (string, error) { return "after", errors.New("full") }}
 	r := request(home(t), "file_write", overwrite)
 	r.Offer = &Offer{}
-	if v := a.Decide(context.Background(), r); v.Decision != record.Allow || v.PolicyHash != "before" || !strings.Contains(warned, "not written") {
+	if v := a.Decide(context.Background(), r); v.Decision != record.Allow || v.PolicyHash != "before" ||
+		!strings.Contains(warned, "not written") {
 		t.Errorf("%+v, %q", v, warned)
 	}
 }
 
 // TestStopped: a question ends with the turn, in time, and when the emergency stop is pulled.
 func TestStopped(t *testing.T) {
-	wait := askFunc(func(ctx context.Context, _ Question) (string, error) { <-ctx.Done(); return Yes, context.Cause(ctx) })
+	wait := askFunc(func(ctx context.Context, _ Question) (string, error) {
+		<-ctx.Done()
+		return Yes,
+			context.Cause(ctx)
+	})
 	cfg := home(t)
 	cfg.Limits.ApprovalTimeoutS = 0.001
-	if v := (&Approvals{Asker: wait}).Decide(context.Background(), request(cfg, "time", "{}")); v.Decision != record.Deny || v.Approval != record.ApprovalUnavailable {
+	if v := (&Approvals{Asker: wait}).Decide(context.Background(),
+		request(cfg, "time", "{}")); v.Decision != record.Deny || v.Approval != record.ApprovalUnavailable {
 		t.Errorf("in time: %+v", v)
 	}
 	cfg.Limits.ApprovalTimeoutS = 600
@@ -186,7 +202,8 @@ func TestStopped(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(cfg.Home, "ESTOP"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if v := (&Approvals{Asker: wait}).Decide(context.Background(), request(cfg, "time", "{}")); v.Decision != record.Deny {
+	if v := (&Approvals{Asker: wait}).Decide(context.Background(),
+		request(cfg, "time", "{}")); v.Decision != record.Deny {
 		t.Errorf("stopped: %+v", v)
 	}
 }

@@ -36,7 +36,8 @@ func change(cfg *config.Config, call record.ToolCall) (shown, bool) {
 	name := terminal.Escape(a.Path)
 	now, exists, err := present(cfg, a.Path)
 	if err != nil {
-		return shown{diff: "  " + name + ": " + terminal.Escape(err.Error()) + ", so there is no diff\n", still: still}, false
+		return shown{diff: "  " + name + ": " + terminal.Escape(err.Error()) + ", so there is no diff\n", still: still},
+			false
 	}
 	text, exact := now, name == a.Path && plain(a.Path)
 	switch {
@@ -65,16 +66,19 @@ func change(cfg *config.Config, call record.ToolCall) (shown, bool) {
 	case diff == "":
 		diff = "nothing changes in " + name + "\n"
 	case len(diff) > maxShown:
-		return shown{diff: fmt.Sprintf("  %s: the diff has %s\n", name, spelling.Count(len(diff), "byte")), still: still}, false
+		return shown{diff: fmt.Sprintf("  %s: the diff has %s\n", name, spelling.Count(len(diff), "byte")),
+			still: still}, false
 	}
 	unchanged := func() bool {
 		again, there, err := present(cfg, a.Path)
 		return err == nil && again == now && there == exists
 	}
-	return shown{diff: indented(terminal.Sanitize(diff)) + stays(now, diff), still: unchanged}, exact && plainlyAdded(diff)
+	return shown{diff: indented(terminal.Sanitize(diff)) + stays(now, diff), still: unchanged}, exact &&
+		plainlyAdded(diff)
 }
 
-// plainlyAdded tells whether each line that a diff adds is shown as what it is: an edit may join plain text to a rest that is not.
+// plainlyAdded tells whether each line that a diff adds is shown as what it is: an edit may join plain text to a rest
+// that is not.
 func plainlyAdded(diff string) bool {
 	for line := range strings.Lines(diff) {
 		if line[0] == '+' && !plain(line[1:]) {
@@ -84,7 +88,8 @@ func plainlyAdded(diff string) bool {
 	return true
 }
 
-// Idle tells whether a call is an edit of a text that is not in its file, or is there more often than once: it changes nothing.
+// Idle tells whether a call is an edit of a text that is not in its file, or is there more often than once: it changes
+// nothing.
 func Idle(cfg *config.Config, call record.ToolCall) bool {
 	var a struct {
 		Path  string      `json:"path"`

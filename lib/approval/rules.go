@@ -22,8 +22,8 @@ import (
 // maxRules bounds the file of rules, well below what the configuration reads of it.
 const maxRules = 256 << 10
 
-// AppendRule appends a rule to the file, under its lock, and syncs it. What a crash has torn before is cut off; a rule of the
-// same name is the same rule.
+// AppendRule appends a rule to the file, under its lock, and syncs it. What a crash has torn before is cut off; a rule
+// of the same name is the same rule.
 func AppendRule(path string, r config.Rule) error {
 	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -52,7 +52,8 @@ func AppendRule(path string, r config.Rule) error {
 	if len(whole)+len(block) > maxRules {
 		return fmt.Errorf("%s would be longer than %d bytes; remove rules first", path, maxRules)
 	}
-	if back, err := config.ParseRules(slices.Concat(whole, block)); err != nil || len(back) != len(rules)+1 || back[len(rules)].When != r.When {
+	if back, err := config.ParseRules(slices.Concat(whole, block)); err != nil || len(back) != len(rules)+1 ||
+		back[len(rules)].When != r.When {
 		return errors.Join(errors.New("the rule cannot be written as TOML"), err)
 	}
 	if err := f.Truncate(int64(len(whole))); err != nil {
@@ -64,8 +65,8 @@ func AppendRule(path string, r config.Rule) error {
 	return f.Sync()
 }
 
-// RemoveRule takes a rule out of the file, in place, so that running gates keep their file. A crash in the middle leaves a file
-// that the configuration refuses, or one rule more than there should be, never another rule.
+// RemoveRule takes a rule out of the file, in place, so that running gates keep their file. A crash in the middle
+// leaves a file that the configuration refuses, or one rule more than there should be, never another rule.
 func RemoveRule(path, name string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -81,9 +82,11 @@ func RemoveRule(path, name string) error {
 	}
 	left, found := without(config.Whole(data), name)
 	if !found {
-		return envelope.Errorf(envelope.ExitError, "not_found", "there is no rule %s in %s", terminal.Escape(name), path).WithHint("list them with: clawsh policy rules")
+		return envelope.Errorf(envelope.ExitError, "not_found", "there is no rule %s in %s", terminal.Escape(name),
+			path).WithHint("list them with: clawsh policy rules")
 	}
-	// What follows the rule moves up; until the file is cut, its old end is a second time there, which the next look refuses.
+	// What follows the rule moves up; until the file is cut, its old end is a second time there, which the next look
+	// refuses.
 	if _, err := f.WriteAt(left, 0); err != nil {
 		return fmt.Errorf("remove the rule: %w", err)
 	}
@@ -100,7 +103,8 @@ func without(data []byte, name string) ([]byte, bool) {
 	found := false
 	for i := 0; i < len(lines); {
 		end := i + 1
-		for end < len(lines) && !strings.HasPrefix(lines[end], "# written at the question, ") && !(strings.HasPrefix(lines[end], "[[") && !strings.HasPrefix(lines[end-1], "#")) {
+		for end < len(lines) && !strings.HasPrefix(lines[end], "# written at the question, ") &&
+			!(strings.HasPrefix(lines[end], "[[") && !strings.HasPrefix(lines[end-1], "#")) {
 			end++
 		}
 		block := strings.Join(lines[i:end], "")

@@ -12,7 +12,8 @@ import (
 )
 
 func ruleNamed(n int) config.Rule {
-	return config.Rule{Name: fmt.Sprintf("always-%012d", n), When: fmt.Sprintf(`.tool == "time" and .args == {n: %d}`, n), Decide: "allow", Reason: "you allowed it"}
+	return config.Rule{Name: fmt.Sprintf("always-%012d", n),
+		When: fmt.Sprintf(`.tool == "time" and .args == {n: %d}`, n), Decide: "allow", Reason: "you allowed it"}
 }
 
 // namesIn are the rules of a file, in their order.
@@ -32,7 +33,8 @@ func namesIn(t *testing.T, path string) (names []string) {
 	return names
 }
 
-// TestRules: rules are appended once each, whatever a crash has left at the end, and any of them can be taken out again alone.
+// TestRules: rules are appended once each, whatever a crash has left at the end, and any of them can be taken out again
+// alone.
 func TestRules(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rules.toml")
 	if err := AppendRule(path, ruleNamed(1)); err == nil {
@@ -76,7 +78,8 @@ func TestRules(t *testing.T) {
 		if got := fmt.Sprint(namesIn(t, path)); got != want {
 			t.Errorf("without %d: %s", n, got)
 		}
-		if err := RemoveRule(path, ruleNamed(n).Name); envelope.From(err) == nil || envelope.From(err).Code != "not_found" {
+		if err := RemoveRule(path, ruleNamed(n).Name); envelope.From(err) == nil ||
+			envelope.From(err).Code != "not_found" {
 			t.Errorf("twice: %v", err)
 		}
 	}

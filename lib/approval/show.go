@@ -9,7 +9,8 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// shown is a call as a person sees it: its arguments, or what they do to a file, and whether what that was made from is still so.
+// shown is a call as a person sees it: its arguments, or what they do to a file, and whether what that was made from is
+// still so.
 type shown struct {
 	text  string // what is not a diff
 	diff  string
@@ -18,9 +19,9 @@ type shown struct {
 
 func still() bool { return true }
 
-// show shows the arguments of a call: the commands of a script on lines of their own, and a diff for what is written. All that is
-// written is in it, but for lines of the file that stay as they are. Where that would not show every character as what it is, the
-// arguments are shown as well: they are JSON, which does.
+// show shows the arguments of a call: the commands of a script on lines of their own, and a diff for what is written.
+// All that is written is in it, but for lines of the file that stay as they are. Where that would not show every
+// character as what it is, the arguments are shown as well: they are JSON, which does.
 func show(cfg *config.Config, call record.ToolCall) shown {
 	s, whole := shown{still: still}, false
 	switch call.Tool {

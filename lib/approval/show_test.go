@@ -14,7 +14,8 @@ func call(tool, args string) record.ToolCall {
 	return record.ToolCall{Tool: tool, Args: record.Raw(args)}
 }
 
-// TestShow: a script is shown by lines and a change as a diff; where that would hide a character, the arguments are shown as well.
+// TestShow: a script is shown by lines and a change as a diff; where that would hide a character, the arguments are
+// shown as well.
 func TestShow(t *testing.T) {
 	for _, c := range []struct{ tool, args, text, diff string }{
 		{"shell", `{"command":"ls\npwd","timeout_s":2.5}`, "  command:\n    ls\n    pwd\n  timeout_s: 2.5\n", ""},
@@ -24,15 +25,22 @@ func TestShow(t *testing.T) {
 		{"shell", `{"command":"ls","sandbox":"off"}`, "  args: {\"command\":\"ls\",\"sandbox\":\"off\"}\n", ""},
 		{"shell", `{"command":"ls","command":"rm"}`, "  args: {\"command\":\"ls\",\"command\":\"rm\"}\n", ""},
 		{"http", `{"url":"x"}`, "  args: {\"url\":\"x\"}\n", ""},
-		{"file_write", overwrite, "", "    --- file.txt, now\n    +++ file.txt\n    @@ -1,2 +1,2 @@\n     one\n    -two\n    +three\n"},
-		{"file_write", `{"path":"new","content":"a\n"}`, "", "    --- new file\n    +++ new\n    @@ -0,0 +1,1 @@\n    +a\n"},
+		{"file_write", overwrite, "",
+			"    --- file.txt, now\n    +++ file.txt\n    @@ -1,2 +1,2 @@\n     one\n    -two\n    +three\n"},
+		{"file_write", `{"path":"new","content":"a\n"}`, "",
+			"    --- new file\n    +++ new\n    @@ -0,0 +1,1 @@\n    +a\n"},
 		{"file_write", `{"path":"new","content":""}`, "", "    new file new, empty\n"},
-		{"file_write", `{"path":"file.txt","content":"one\ntwo\n"}`, "", "    nothing changes in file.txt\n    (unchanged: 2 other lines)\n"},
-		{"file_write", `{"path":"file.txt","mode":"append","content":"x\n"}`, "", "    --- file.txt, now\n    +++ file.txt\n    @@ -1,2 +1,3 @@\n     one\n     two\n    +x\n"},
-		{"file_write", `{"path":"new","content":"a \n"}`, "  args: {\"path\":\"new\",\"content\":\"a \\n\"}\n", "    --- new file\n    +++ new\n    @@ -0,0 +1,1 @@\n    +a \n"},
+		{"file_write", `{"path":"file.txt","content":"one\ntwo\n"}`, "",
+			"    nothing changes in file.txt\n    (unchanged: 2 other lines)\n"},
+		{"file_write", `{"path":"file.txt","mode":"append","content":"x\n"}`, "",
+			"    --- file.txt, now\n    +++ file.txt\n    @@ -1,2 +1,3 @@\n     one\n     two\n    +x\n"},
+		{"file_write", `{"path":"new","content":"a \n"}`, "  args: {\"path\":\"new\",\"content\":\"a \\n\"}\n",
+			"    --- new file\n    +++ new\n    @@ -0,0 +1,1 @@\n    +a \n"},
 		{"file_write", `{"path":"new"}`, "  args: {\"path\":\"new\"}\n", ""},
-		{"file_write", `{"path":"/etc/passwd","content":""}`, "  args: {\"path\":\"/etc/passwd\",\"content\":\"\"}\n", "  /etc/passwd: it is outside the workspace, so there is no diff\n"},
-		{"file_edit", `{"path":"file.txt","edits":[{"old":"three","new":"x"}]}`, "  args: {", "  this edit will fail: "},
+		{"file_write", `{"path":"/etc/passwd","content":""}`, "  args: {\"path\":\"/etc/passwd\",\"content\":\"\"}\n",
+			"  /etc/passwd: it is outside the workspace, so there is no diff\n"},
+		{"file_edit", `{"path":"file.txt","edits":[{"old":"three","new":"x"}]}`, "  args: {",
+			"  this edit will fail: "},
 	} {
 		s := show(home(t), call(c.tool, c.args))
 		if failing := strings.HasSuffix(c.diff, "fail: "); failing {
@@ -43,7 +51,8 @@ func TestShow(t *testing.T) {
 		}
 	}
 	large := fmt.Sprintf(`{"path":"new","content":%q}`, strings.Repeat("x\n", maxShown))
-	if s := show(home(t), call("file_write", large)); !strings.Contains(s.diff, "new: the diff has ") || !strings.Contains(s.text, "args: ") {
+	if s := show(home(t), call("file_write", large)); !strings.Contains(s.diff, "new: the diff has ") ||
+		!strings.Contains(s.text, "args: ") {
 		t.Errorf("%.100q, %q", s.text, s.diff)
 	}
 }
@@ -66,12 +75,14 @@ func TestPresent(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "large"), int64(cfg.Limits.MaxFileBytes)+1); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"outside", "directory", "binary", "latin", "large", "../x", "/etc/passwd", "file.txt/x"} {
+	for _, path := range []string{"outside", "directory", "binary", "latin", "large", "../x", "/etc/passwd",
+		"file.txt/x"} {
 		if text, exists, err := present(cfg, path); err == nil || text != "" || exists {
 			t.Errorf("%s: %q, %t, %v", path, text, exists, err)
 		}
 	}
-	if text, exists, err := present(cfg, filepath.Join(dir, "file.txt")); text != "one\ntwo\n" || !exists || err != nil {
+	if text, exists, err := present(cfg, filepath.Join(dir, "file.txt")); text != "one\ntwo\n" || !exists ||
+		err != nil {
 		t.Errorf("%q, %t, %v", text, exists, err)
 	}
 }
@@ -79,9 +90,11 @@ func TestPresent(t *testing.T) {
 func TestIdle(t *testing.T) {
 	cfg := home(t)
 	for args, want := range map[string]bool{
-		`{"path":"file.txt","edits":[{"old":"three","new":"x"}]}`: true, `{"path":"file.txt","edits":[{"old":"o","new":"x"}]}`: true,
-		`{"path":"file.txt","edits":[{"old":"two","new":"x"}]}`: false, `{"path":"/etc/passwd","edits":[{"old":"three","new":"x"}]}`: false,
-		`{"path":"file.txt","edits":7}`: false,
+		`{"path":"file.txt","edits":[{"old":"three","new":"x"}]}`:    true,
+		`{"path":"file.txt","edits":[{"old":"o","new":"x"}]}`:        true,
+		`{"path":"file.txt","edits":[{"old":"two","new":"x"}]}`:      false,
+		`{"path":"/etc/passwd","edits":[{"old":"three","new":"x"}]}`: false,
+		`{"path":"file.txt","edits":7}`:                              false,
 	} {
 		if got := Idle(cfg, call("file_edit", args)); got != want {
 			t.Errorf("%s: %t", args, got)
@@ -92,28 +105,37 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestTerminalText: the head is told again where the question does not fit on the screen, and colours are for the diff alone.
+// TestTerminalText: the head is told again where the question does not fit on the screen, and colours are for the diff
+// alone.
 func TestTerminalText(t *testing.T) {
-	q := question(request(home(t), "file_write", overwrite), shown{text: "  args: x\n    +not a diff\n", diff: "    +a\n    -b\n     c\n", still: still})
+	q := question(request(home(t), "file_write", overwrite),
+		shown{text: "  args: x\n    +not a diff\n", diff: "    +a\n    -b\n     c\n", still: still})
 	text := Terminal{Colours: true}.text(q, 100, 80)
-	for _, part := range []string{"  tool: file_write\n", "  risk: medium\n", "    +not a diff\n", "\x1b[32m    +a\x1b[0m\n", "\x1b[31m    -b\x1b[0m\n", "     c\n", "  y: yes, once\n"} {
+	for _, part := range []string{"  tool: file_write\n", "  risk: medium\n", "    +not a diff\n",
+		"\x1b[32m    +a\x1b[0m\n", "\x1b[31m    -b\x1b[0m\n", "     c\n", "  y: yes, once\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in %q", part, text)
 		}
 	}
-	if strings.Contains(text, "  a: ") || strings.Contains(text, "(above") || !strings.HasSuffix(text, "Approve? [y/N] ") {
+	if strings.Contains(text, "  a: ") || strings.Contains(text, "(above") ||
+		!strings.HasSuffix(text, "Approve? [y/N] ") {
 		t.Errorf("%q", text)
 	}
-	if text = (Terminal{}).text(q, 5, 80); strings.Contains(text, "\x1b") || !strings.HasSuffix(text, "  (above: 5 rows and 44 bytes of arguments for file_write, risk medium: writes)\nApprove? [y/N] ") {
+	if text = (Terminal{}).text(q, 5, 80); strings.Contains(text, "\x1b") ||
+		!strings.HasSuffix(text,
+			"  (above: 5 rows and 44 bytes of arguments for file_write, risk medium: writes)\nApprove? [y/N] ") {
 		t.Errorf("%q", text)
 	}
-	if text = (Terminal{}).text(Question{Head: "rule\n", Prompt: "Write? ", Answers: writings()}, 1, 80); text != "rule\nWrite? " {
+	if text = (Terminal{}).text(Question{Head: "rule\n", Prompt: "Write? ", Answers: writings()}, 1,
+		80); text != "rule\nWrite? " {
 		t.Errorf("%q", text)
 	}
 }
 
 func TestAgain(t *testing.T) {
-	for answers, want := range map[*[]Answer]string{new(approvals(true)): "  Answer y, s, a or n; ? explains.\nQ", new(approvals(false)): "  Answer y, s or n; ? explains.\nQ", new(writings()): "  Answer y or n; ? explains.\nQ"} {
+	for answers, want := range map[*[]Answer]string{new(approvals(true)): "  Answer y, s, a or n; ? explains.\nQ",
+		new(approvals(false)): "  Answer y, s or n; ? explains.\nQ",
+		new(writings()):       "  Answer y or n; ? explains.\nQ"} {
 		ask := again(*answers, "Q")
 		if got := ask("maybe"); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -30,7 +30,8 @@ func (t Terminal) Ask(ctx context.Context, q Question) (string, error) {
 	return q.Answers[i].Key, nil
 }
 
-// text is all that is shown. Where it does not fit on the screen, its head is told again right above the place of the answer.
+// text is all that is shown. Where it does not fit on the screen, its head is told again right above the place of the
+// answer.
 func (t Terminal) text(q Question, rows, columns int) string {
 	text := q.Head + q.Body + paint(q.Diff, t.Colours)
 	if q.Brief == "" {

@@ -22,7 +22,8 @@ func logOf(t *testing.T, text string) string {
 	return path
 }
 
-// TestCheck: each line is the gate's, torn or foreign, whatever stands around it; and nothing is decided while foreign bytes are at the end.
+// TestCheck: each line is the gate's, torn or foreign, whatever stands around it; and nothing is decided while foreign
+// bytes are at the end.
 func TestCheck(t *testing.T) {
 	torn := strings.TrimSuffix(decided(9)[:30], "\n")
 	for _, c := range []struct {
@@ -38,11 +39,13 @@ func TestCheck(t *testing.T) {
 		{decided(1) + `{"v":1,"kind":"tool_call","id":"audit-1"}` + "\n", 1, 0, 1, 2, 42},
 		{decided(1) + strings.Repeat("x", 2*maxTail), 1, 0, 1, 2, 2 * maxTail},
 		{decided(1) + strings.Repeat("x", 2*maxTail) + "\n" + decided(2), 2, 0, 1, 2, 0},
-		{"\x00\x00\x00", 0, 0, 1, 1, 3}, {decided(1) + "x\n" + torn, 1, 1, 1, 2, 2 + int64(len(torn))}, {decided(1) + "x\n" + torn + "\n", 1, 1, 1, 2, 0},
+		{"\x00\x00\x00", 0, 0, 1, 1, 3}, {decided(1) + "x\n" + torn, 1, 1, 1, 2, 2 + int64(len(torn))},
+		{decided(1) + "x\n" + torn + "\n", 1, 1, 1, 2, 0},
 	} {
 		path := logOf(t, c.text)
 		r, err := Check(path)
-		if err != nil || r.Lines != c.lines || r.Torn != c.torn || r.Foreign != c.foreign || r.First != c.first || r.AtEnd != c.atEnd {
+		if err != nil || r.Lines != c.lines || r.Torn != c.torn || r.Foreign != c.foreign || r.First != c.first ||
+			r.AtEnd != c.atEnd {
 			t.Errorf("%.90q: %+v, %v", c.text, r, err)
 			continue
 		}
@@ -55,7 +58,8 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%.90q: appended: %v", c.text, err)
 		}
 		log.Close()
-		if after, err := Check(path); err != nil || err == nil && c.atEnd == 0 && after.Lines != c.lines+1 || c.atEnd > 0 && after.Lines != c.lines {
+		if after, err := Check(path); err != nil || err == nil && c.atEnd == 0 && after.Lines != c.lines+1 ||
+			c.atEnd > 0 && after.Lines != c.lines {
 			t.Errorf("%.90q, after: %+v, %v", c.text, after, err)
 		}
 	}

@@ -18,13 +18,14 @@ import (
 
 // Report says what is in an audit log beside the gate's lines.
 type Report struct {
-	Path     string `json:"path"`
-	Lines    int    `json:"lines"`              // of the gate
-	Torn     int    `json:"torn"`               // lines that a crash has cut
-	Foreign  int    `json:"foreign"`            // lines that the gate has not written
-	First    int    `json:"first_bad,omitzero"` // the number of the first line that is torn or foreign
-	AtEnd    int64  `json:"bytes_at_end"`       // foreign bytes behind the last line of the gate: no call is allowed while they are there
-	MovedTo  string `json:"moved_to,omitzero"`  // where --mend has put them
+	Path    string `json:"path"`
+	Lines   int    `json:"lines"`              // of the gate
+	Torn    int    `json:"torn"`               // lines that a crash has cut
+	Foreign int    `json:"foreign"`            // lines that the gate has not written
+	First   int    `json:"first_bad,omitzero"` // the number of the first line that is torn or foreign
+	// foreign bytes behind the last line of the gate: no call is allowed while they are there
+	AtEnd    int64  `json:"bytes_at_end"`
+	MovedTo  string `json:"moved_to,omitzero"` // where --mend has put them
 	endsGood int64
 	stranger bool // the line before is foreign
 }
@@ -36,7 +37,8 @@ func (a Report) WriteText(w io.Writer) error {
 		text += fmt.Sprintf(", %d truncated by a crash", a.Torn)
 	}
 	if a.Foreign > 0 {
-		text += fmt.Sprintf(", %s that the gate has not written, the first bad line is number %d", spelling.Count(a.Foreign, "line"), a.First)
+		text += fmt.Sprintf(", %s that the gate has not written, the first bad line is number %d",
+			spelling.Count(a.Foreign, "line"), a.First)
 	}
 	if a.MovedTo != "" {
 		text += fmt.Sprintf("; moved to %s: %s at the end", a.MovedTo, spelling.Count(a.AtEnd, "byte"))

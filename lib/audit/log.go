@@ -1,4 +1,5 @@
-// Package audit is the log of what the gate has decided: its lines, how they are added, and whether nobody else has added any.
+// Package audit is the log of what the gate has decided: its lines, how they are added, and whether nobody else has
+// added any.
 package audit
 
 import (
@@ -63,8 +64,8 @@ func begins(line []byte) bool {
 	return n > 0 && string(line[:n]) == lineBegins[:n]
 }
 
-// atEnd refuses to add to a log that ends with what no gate has written: whoever did that may have done more. A torn line of ours is
-// a crash.
+// atEnd refuses to add to a log that ends with what no gate has written: whoever did that may have done more. A torn
+// line of ours is a crash.
 func atEnd(e *durable.End) error {
 	if e.Ours || e.Size == 0 {
 		return nil

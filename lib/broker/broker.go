@@ -1,15 +1,15 @@
-// Package broker starts what the confined part of claw-exec may not start itself: programs in the sandbox, and what reads the
-// web and the memory.
+// Package broker starts what the confined part of claw-exec may not start itself: programs in the sandbox, and what
+// reads the web and the memory.
 //
-// The confined part has the Client. The server, which keeps the rights, is a process of its own, started before the other
-// confines itself (Start, Serve). They talk over a pair of sockets (Request, Reply). What may be run, where and within which
-// limits the server knows from the configuration: a request can only ask for less. So an attacker who takes the confined
-// part over gets no more than a permitted call could have had. In which process a tool runs follows from what its card says
-// that it needs (card.Needs.Runs).
+// The confined part has the Client. The server, which keeps the rights, is a process of its own, started before the
+// other confines itself (Start, Serve). They talk over a pair of sockets (Request, Reply). What may be run, where and
+// within which limits the server knows from the configuration: a request can only ask for less. So an attacker who
+// takes the confined part over gets no more than a permitted call could have had. In which process a tool runs follows
+// from what its card says that it needs (card.Needs.Runs).
 //
 // A server lives as long as its client: when the connection ends, or something comes over it that no client sends,
-// everything that still runs is killed. A client whose server has died says so to those who wait for a reply, and to all who
-// ask later.
+// everything that still runs is killed. A client whose server has died says so to those who wait for a reply, and to
+// all who ask later.
 package broker
 
 import (

@@ -13,8 +13,9 @@ import (
 	"clawsh/lib/sandbox"
 )
 
-// cacheDir is where a workspace's programs keep what they have built and downloaded: in clawsh's home, which no tool reads and
-// no other workspace sees. It belongs to the directory, not to its name alone: what is put in its place begins anew.
+// cacheDir is where a workspace's programs keep what they have built and downloaded: in clawsh's home, which no tool
+// reads and no other workspace sees. It belongs to the directory, not to its name alone: what is put in its place
+// begins anew.
 func cacheDir(cfg *config.Config) string {
 	if !cfg.Sandbox.Cache || cfg.Sandbox.Deterministic {
 		return ""
@@ -52,7 +53,8 @@ func makeCache(dir string, most int64) {
 // sweepEvery is how long one sweep counts.
 const sweepEvery = 10 * time.Minute
 
-// sweepCaches removes what is oldest in all caches until no more than so many bytes are left. One process does it at a time.
+// sweepCaches removes what is oldest in all caches until no more than so many bytes are left. One process does it at a
+// time.
 func sweepCaches(dir string, most int64) {
 	stamp := filepath.Join(dir, "swept")
 	if info, err := os.Lstat(stamp); err == nil && time.Since(info.ModTime()) < sweepEvery {

@@ -52,7 +52,8 @@ func TestSweep(t *testing.T) {
 	defer root.Close()
 	left := func() []string {
 		var out []string
-		for _, p := range []string{"a/go-build/00/old", "a/go-build/00/new", "a/go-mod/x/old", "a/go-mod/x/used", "b/npm/one", "b/npm/two"} {
+		for _, p := range []string{"a/go-build/00/old", "a/go-build/00/new", "a/go-mod/x/old", "a/go-mod/x/used",
+			"b/npm/one", "b/npm/two"} {
 			if _, err := os.Stat(filepath.Join(dir, p)); err == nil {
 				out = append(out, filepath.Base(p))
 			}
@@ -95,7 +96,8 @@ func TestCacheBelongsToADirectory(t *testing.T) {
 	}
 	st := info.Sys().(*syscall.Stat_t)
 	id := fmt.Sprintf("%d:%d", st.Dev, st.Ino)
-	if sum := sha256.Sum256([]byte(place.Real(dir+"/ws") + "\x00" + config.Mark(dir+"/ws", id))); filepath.Base(first) != fmt.Sprintf("%x", sum[:12]) {
+	if sum := sha256.Sum256([]byte(place.Real(dir+"/ws") + "\x00" +
+		config.Mark(dir+"/ws", id))); filepath.Base(first) != fmt.Sprintf("%x", sum[:12]) {
 		t.Errorf("%s does not know when the directory was made, and the next one may get its inode", first)
 	}
 	if err := os.Rename(dir+"/ws", dir+"/gone"); err != nil {
@@ -143,7 +145,8 @@ func TestSweepOfHostileCaches(t *testing.T) {
 	defer root.Close()
 	deepen(t, root, "deep")
 	sweep(root, 200<<10, now)
-	for path, want := range map[string]bool{"good/npm/x": true, "sparse/npm/x": true, "locked/npm": false, "future/npm": false, "deep/npm": false, "deep/.swept": false} {
+	for path, want := range map[string]bool{"good/npm/x": true, "sparse/npm/x": true, "locked/npm": false,
+		"future/npm": false, "deep/npm": false, "deep/.swept": false} {
 		if _, err := os.Lstat(filepath.Join(dir, path)); (err == nil) != want {
 			t.Errorf("%s is left: %v", path, err == nil)
 		}

@@ -29,8 +29,9 @@ type unit struct {
 	one   bool // a file, or a directory that is empty
 }
 
-// sweep removes units, the oldest first. Programs may have put links, odd names and endless directories there, and may be changing
-// all of it: each cache has a root of its own, so that no link leads out of it or into that of another workspace.
+// sweep removes units, the oldest first. Programs may have put links, odd names and endless directories there, and may
+// be changing all of it: each cache has a root of its own, so that no link leads out of it or into that of another
+// workspace.
 func sweep(root *os.Root, most int64, now time.Time) {
 	var all []*unit
 	total := int64(0)
@@ -50,7 +51,8 @@ func sweep(root *os.Root, most int64, now time.Time) {
 		units, bytes := measure(cache, now)
 		all, total = append(all, units...), total+bytes
 	}
-	slices.SortFunc(all, func(a, b *unit) int { return cmp.Or(a.used.Compare(b.used), strings.Compare(a.path, b.path)) })
+	slices.SortFunc(all,
+		func(a, b *unit) int { return cmp.Or(a.used.Compare(b.used), strings.Compare(a.path, b.path)) })
 	for _, u := range all {
 		if total <= most {
 			return
@@ -119,8 +121,8 @@ func (s *survey) dir(at string, depth int) bool {
 	}
 }
 
-// count counts what an entry takes of the disk, which is not what it says its length is. What says that it is of the future is the
-// oldest: it shall not outlive the caches of others.
+// count counts what an entry takes of the disk, which is not what it says its length is. What says that it is of the
+// future is the oldest: it shall not outlive the caches of others.
 func (s *survey) count(name string, e fs.DirEntry) {
 	info, err := e.Info()
 	if err != nil {
@@ -132,7 +134,8 @@ func (s *survey) count(name string, e fs.DirEntry) {
 	}
 	s.bytes += bytes
 	of, one := unitOf(name)
-	if base, ok := strings.CutPrefix(name, "go-build/"); ok && len(base) == 2 && strings.Trim(base, "0123456789abcdef") == "" {
+	if base, ok := strings.CutPrefix(name, "go-build/"); ok && len(base) == 2 &&
+		strings.Trim(base, "0123456789abcdef") == "" {
 		return // go makes these when it starts, and needs them
 	}
 	u := s.units[of]
@@ -146,8 +149,8 @@ func (s *survey) count(name string, e fs.DirEntry) {
 	}
 }
 
-// unitOf is what an entry of a cache is removed with: single ones of Go's cache of builds, which misses them and builds again;
-// everything of another kind, since half a module is worse than none.
+// unitOf is what an entry of a cache is removed with: single ones of Go's cache of builds, which misses them and builds
+// again; everything of another kind, since half a module is worse than none.
 func unitOf(name string) (of string, one bool) {
 	kind, _, _ := strings.Cut(name, "/")
 	if kind == "go-build" {

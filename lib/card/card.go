@@ -31,7 +31,7 @@ type Card struct {
 	//	role  what it is to the policy (Role)
 	//	arg   required, or hidden: still taken, but not offered
 	//	want  the values: words with | between them, or numbers as LOW..HIGH, where HIGH may be missing
-	//	text  what a model is told, where the name does not say it; {KEY} is a limit. It stands for the numbers of want.
+	//	text  what a model is told, where the name does not say it; {KEY} is a limit. It replaces the numbers of want.
 	Args any
 }
 

@@ -76,17 +76,20 @@ func TestCardsAreWhole(t *testing.T) {
 	names, types := map[string]bool{}, map[reflect.Type]bool{}
 	for _, c := range All() {
 		args, judged := reflect.TypeOf(c.Args), false
-		if c.Name == "" || names[c.Name] || args.Kind() != reflect.Struct || types[args] || !reflect.ValueOf(c.Args).IsZero() {
+		if c.Name == "" || names[c.Name] || args.Kind() != reflect.Struct || types[args] || !reflect.ValueOf(c.Args).
+			IsZero() {
 			t.Errorf("%q: want a name and a type of arguments of its own, without values", c.Name)
 		}
 		names[c.Name], types[args] = true, true
 		for a := range arguments(reflect.ValueOf(c.Args)) {
 			judged = judged || a.role != ""
-			if a.name == "" || !slices.Contains(roles, a.role) || a.want != "" && !strings.Contains(a.want, "|") && !strings.Contains(a.want, "..") {
+			if a.name == "" || !slices.Contains(roles, a.role) || a.want != "" && !strings.Contains(a.want, "|") &&
+				!strings.Contains(a.want, "..") {
 				t.Errorf("%s: %+v", c.Name, a)
 			}
 		}
-		if c.Sentence == "" || c.Timeout == "" || c.Origin != Builtin || !slices.Contains(risks, c.Risk) || !judged && c.Does == "" {
+		if c.Sentence == "" || c.Timeout == "" || c.Origin != Builtin || !slices.Contains(risks, c.Risk) || !judged &&
+			c.Does == "" {
 			t.Errorf("%s has gaps: %+v", c.Name, c)
 		}
 	}
@@ -98,7 +101,8 @@ func TestCardsAreWhole(t *testing.T) {
 func TestDecodeIsStrict(t *testing.T) {
 	for _, c := range []struct{ tool, args, why string }{
 		{"time", `{"x":1}`, `unknown field "x"; it takes none`},
-		{"time", ``, ""}, {"time", `null`, "they are not JSON"}, {"time", `[]`, "want a JSON object"}, {"time", `{} {}`, ""},
+		{"time", ``, ""}, {"time", `null`, "they are not JSON"}, {"time", `[]`, "want a JSON object"},
+		{"time", `{} {}`, ""},
 		{"time", `"{}"`, "they are a text that holds an object"},
 		{"time", `"{\"a\":}"`, "they are not JSON"},
 		{"time", `"[1]"`, "not an object; call again with one"},
@@ -123,7 +127,8 @@ func TestDecodeIsStrict(t *testing.T) {
 		}
 	}
 	// What is required and empty is given.
-	for tool, args := range map[string]string{"file_write": `{"path":"","content":""}`, "ask_user": `{"question":""}`, "shell": `{"command":""}`} {
+	for tool, args := range map[string]string{"file_write": `{"path":"","content":""}`, "ask_user": `{"question":""}`,
+		"shell": `{"command":""}`} {
 		card, _ := Find(tool)
 		if _, err := card.Decode(record.Raw(args)); err != nil {
 			t.Errorf("%s %s: %v", tool, args, err)
@@ -137,7 +142,8 @@ func TestNumbersInRange(t *testing.T) {
 		args, why string
 		decode    func(record.Raw) error
 	}{
-		{`{"max_entries":1}`, "", decoding[ListArgs]}, {`{"max_entries":1000}`, "", decoding[ListArgs]}, {`{}`, "", decoding[ListArgs]},
+		{`{"max_entries":1}`, "", decoding[ListArgs]}, {`{"max_entries":1000}`, "", decoding[ListArgs]},
+		{`{}`, "", decoding[ListArgs]},
 		{`{"max_entries":0}`, "want max_entries from 1 to 1000", decoding[ListArgs]},
 		{`{"max_entries":1001}`, "want max_entries from 1 to 1000", decoding[ListArgs]},
 		{`{"path":"a","from_line":0}`, "want from_line of 1 or more", decoding[ReadArgs]},
@@ -181,14 +187,16 @@ func TestJudged(t *testing.T) {
 
 // In which process a tool runs follows from what it needs. Where no process has all of that, the tool runs nowhere.
 func TestRuns(t *testing.T) {
-	for needs, want := range map[Needs]Process{0: Confined, Files: Confined, Files | Program: Confined, Terminal: Confined,
-		Memory: Brokered, Network: Fetching} {
+	for needs, want := range map[Needs]Process{0: Confined, Files: Confined, Files | Program: Confined,
+		Terminal: Confined,
+		Memory:   Brokered, Network: Fetching} {
 		if got := needs.Runs(); got != want || needs.Starts() != (want != Confined || needs&Program != 0) {
 			t.Errorf("%b: %d, starts %t", needs, got, needs.Starts())
 		}
 	}
 	for needs := range Needs(1 << 5) {
-		if both := needs&(Memory|Network) != 0 && needs != Memory && needs != Network; both != (needs.Runs() == Nowhere) {
+		if both := needs&(Memory|Network) != 0 && needs != Memory &&
+			needs != Network; both != (needs.Runs() == Nowhere) {
 			t.Errorf("%b runs in %d", needs, needs.Runs())
 		}
 	}

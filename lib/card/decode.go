@@ -80,7 +80,10 @@ func complete(raw record.Raw, v reflect.Value) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(members, func(m record.Member) bool { return m.Name == a.name && m.Value.Kind() != 'n' }) {
+		if !slices.ContainsFunc(members, func(m record.Member) bool {
+			return m.Name == a.name &&
+				m.Value.Kind() != 'n'
+		}) {
 			return missing(a.name)
 		}
 	}

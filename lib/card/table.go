@@ -29,7 +29,9 @@ var table = []Card{
 	{Name: "http", Sentence: "HTTP GET of a text page from an allowed domain.",
 		Risk: record.RiskLow, Needs: Network, Timeout: "http_timeout_s", Origin: Builtin, Args: HTTPArgs{}},
 	{Name: "memory_search", Sentence: `Search past conversations: words "a phrase" prefix* -without a OR b`,
-		Does: "searches the memory", Risk: record.RiskLow, Needs: Memory, Timeout: toolTimeout, Origin: Builtin, Args: MemoryArgs{}},
+		Does: "searches the memory", Risk: record.RiskLow, Needs: Memory, Timeout: toolTimeout, Origin: Builtin,
+		Args: MemoryArgs{}},
 	{Name: "ask_user", Sentence: "Ask the user one question; returns the answer.",
-		Does: "asks the user", Risk: record.RiskLow, Needs: Terminal, Timeout: "approval_timeout_s", Origin: Builtin, Args: AskArgs{}},
+		Does: "asks the user", Risk: record.RiskLow, Needs: Terminal, Timeout: "approval_timeout_s", Origin: Builtin,
+		Args: AskArgs{}},
 }

@@ -3,11 +3,11 @@
 //
 // A program's main is a table:
 //
-//	command.Main(command.App{Name: "claw-gate", Summary: "…", Commands: []command.Command{filter(), policy(), check()}})
+//	command.Main(command.App{Name: "claw-gate", Summary: "…", Commands: []command.Command{filter(), check()}})
 //
-// A Command's Run returns a typed Result, which is printed as text or, with --output-format json, inside the envelope of
-// package envelope; --jq applies a jq expression to that envelope. Failures take the same ways. Main is the only caller
-// of os.Exit in clawsh.
+// A Command's Run returns a typed Result, which is printed as text or, with --output-format json, inside the envelope
+// of package envelope; --jq applies a jq expression to that envelope. Failures take the same ways. Main is the only
+// caller of os.Exit in clawsh.
 package command
 
 import (
@@ -34,19 +34,20 @@ type App struct {
 	Summary string
 	// Long says the rest, in the order of a manual page.
 	Long string
-	// Access is what the program keeps of the system, but for commands that say so themselves (Command.Access). Without it, it
-	// keeps everything.
+	// Access is what the program keeps of the system, but for commands that say so themselves (Command.Access). Without
+	// it, it keeps everything.
 	Access Access
 	// NoWorkspace is set if none of its commands has a use for the workspace.
 	NoWorkspace bool
-	// Values gives the values of flags by their names, for the shell's completion, where a command does not give them itself.
+	// Values gives the values of flags by their names, for the shell's completion, where a command does not give them
+	// itself.
 	Values map[string]Complete
 	// Commands is the table. The command with an empty Name is what the program does without one.
 	Commands []Command
 }
 
-// Access says what a command keeps of the system while it runs; everything else is given up before (package confine). The
-// configuration is nil if it cannot be read: the command will say why.
+// Access says what a command keeps of the system while it runs; everything else is given up before (package confine).
+// The configuration is nil if it cannot be read: the command will say why.
 type Access func(c *Call, cfg *config.Config) confine.Access
 
 // Unconfined is the Access of commands that keep everything.
@@ -77,7 +78,8 @@ type Command struct {
 	Filter bool
 	// OwnSignals commands take SIGINT, SIGTERM and SIGHUP from Call.Signals; for others they cancel the context.
 	OwnSignals bool
-	// Complete gives the values that an argument may have, and CompleteFlags those of flags, for the shell's completion.
+	// Complete gives the values that an argument may have, and CompleteFlags those of flags, for the shell's
+	// completion.
 	Complete      Complete
 	CompleteFlags map[string]Complete
 	// Relay completes a HandOver command.
@@ -147,7 +149,8 @@ type Global struct {
 	JQ        string
 }
 
-// Paths says where the configuration is, following --config, CLAWSH_CONFIG and CLAWSH_HOME, and which workspace -C names.
+// Paths says where the configuration is, following --config, CLAWSH_CONFIG and CLAWSH_HOME, and which workspace -C
+// names.
 func (c *Call) Paths() (config.Paths, error) {
 	p, err := config.Locate(c.Global.Config, c.Getenv)
 	p.Workspace, p.NoWorkspace = c.Global.Workspace, c.noWorkspace

@@ -42,6 +42,7 @@ func (c *Call) Confine(a confine.Access) error {
 	if err != nil {
 		return envelope.Errorf(envelope.ExitSandbox, "confine.failed", "%w", err)
 	}
-	c.Log.Debug("confined", "landlock_abi", report.LandlockABI, "filter_sha256", report.Filter, "lacking", report.Lacking)
+	c.Log.Debug("confined", "landlock_abi", report.LandlockABI, "filter_sha256", report.Filter, "lacking",
+		report.Lacking)
 	return nil
 }

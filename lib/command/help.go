@@ -81,7 +81,8 @@ func (p *program) has(name string) bool {
 }
 
 func completionCommand(p *program) Command {
-	return Command{Name: "completion", Args: "bash|zsh|fish|powershell", Min: 1, Max: 1, Summary: "print a shell completion script",
+	return Command{Name: "completion", Args: "bash|zsh|fish|powershell", Min: 1, Max: 1,
+		Summary: "print a shell completion script",
 		Example: "source <(" + p.Name + " completion bash)",
 		Complete: func(context.Context, *Call) []Value {
 			return []Value{{Name: "bash"}, {Name: "zsh"}, {Name: "fish"}, {Name: "powershell"}}
@@ -127,7 +128,8 @@ func helpFor(p *program, name string) Help {
 }
 
 func describe(app string, c Command) CommandHelp {
-	d := CommandHelp{Name: c.Name, Envelope: c.envelope(app), Usage: usageLine(app, c), Summary: c.Summary, Long: c.Long, Example: c.Example,
+	d := CommandHelp{Name: c.Name, Envelope: c.envelope(app), Usage: usageLine(app, c), Summary: c.Summary,
+		Long: c.Long, Example: c.Example,
 		HandOver: c.HandOver, Offered: c.Offered, Flags: []FlagHelp{}}
 	d.Flags = append(d.Flags, flagHelps(flagSet(c))...)
 	return d

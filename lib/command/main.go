@@ -35,8 +35,8 @@ func Main(app App) {
 	os.Exit(code)
 }
 
-// End ends a process that a program started from itself for one purpose and that is no App: with 0, or with what went wrong on
-// standard error and 1.
+// End ends a process that a program started from itself for one purpose and that is no App: with 0, or with what went
+// wrong on standard error and 1.
 func End(name string, err error) {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
@@ -45,7 +45,8 @@ func End(name string, err error) {
 	os.Exit(envelope.ExitOK)
 }
 
-// shown is what a program writes to: where that is a terminal, everything passes the sanitiser, whatever a command has thought of.
+// shown is what a program writes to: where that is a terminal, everything passes the sanitiser, whatever a command has
+// thought of.
 func shown(f *os.File) io.Writer {
 	if terminal.IsTerminal(f) {
 		return terminal.NewSanitizer(f)
@@ -59,7 +60,8 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 }
 
 // run is Run; a program that is alone in its process confines that.
-func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string, alone bool) int {
+func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string,
+	alone bool) int {
 	if len(args) == 1 && args[0] == "--version" { // most of a start is for commands
 		return (&program{App: a, stdout: stdout, stderr: stderr, format: "text"}).finish(ThisBuild(a.Name), nil)
 	}
@@ -99,7 +101,8 @@ func (p *program) getenv(name string) string {
 // format that was asked for.
 func requestedFormat(args []string) string {
 	for i, a := range args {
-		if a == "--" || i == 0 && strings.HasPrefix(a, cobra.ShellCompRequestCmd) { // where the format is what is being typed
+		// where the format is what is being typed
+		if a == "--" || i == 0 && strings.HasPrefix(a, cobra.ShellCompRequestCmd) {
 
 			break
 		}
@@ -210,7 +213,8 @@ func (p *program) complain(err error) {
 		return // said already, or known to whoever sent the signal
 	}
 	if jsonLog(p.getenv) {
-		newLogger(p.Name, p.stderr, p.getenv, p.secrets).Error(e.Message, "event", "failed", "code", e.Code, "hint", e.Hint)
+		newLogger(p.Name, p.stderr, p.getenv, p.secrets).
+			Error(e.Message, "event", "failed", "code", e.Code, "hint", e.Hint)
 		return
 	}
 	kind := "error"

@@ -9,8 +9,9 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// guarded is execute, which returns a panic of the command as an error. Go would end the process with 2, and that code says
-// that a limit was reached. For panics in goroutines that nobody recovers, and for what nobody can recover from, it still does.
+// guarded is execute, which returns a panic of the command as an error. Go would end the process with 2, and that code
+// says that a limit was reached. For panics in goroutines that nobody recovers, and for what nobody can recover from,
+// it still does.
 func (p *program) guarded(ctx context.Context, args []string) (res Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A panic is not a limit that was reached, as the code says with which Go ends a process: it is an error, told as every other is.
+// A panic is not a limit that was reached, as the code says with which Go ends a process: it is an error, told as every
+// other is.
 func TestPanic(t *testing.T) {
 	for name, what := range map[string]func(){
 		"text": func() { panic("lost the thread") }, "an error": func() { panic(errors.New("lost the thread")) },
@@ -22,12 +23,14 @@ func TestPanic(t *testing.T) {
 			a.Commands = append(a.Commands, Command{Name: "fall", Summary: "f", Example: "prog fall",
 				Run: func(context.Context, *Call) (Result, error) { what(); return answer{"unreached"}, nil }})
 			var out, errOut bytes.Buffer
-			code := a.Run(t.Context(), []string{"fall", "--output-format", format}, strings.NewReader(""), &out, &errOut, nil)
+			code := a.Run(t.Context(), []string{"fall", "--output-format", format}, strings.NewReader(""), &out,
+				&errOut, nil)
 			said := errOut.String()
 			if format == "json" {
 				said = out.String() + said
 			}
-			if code != 1 || !strings.Contains(said, "internal error") || !strings.Contains(errOut.String(), "panic_test.go") {
+			if code != 1 || !strings.Contains(said, "internal error") ||
+				!strings.Contains(errOut.String(), "panic_test.go") {
 				t.Errorf("%s, %s: %d\n%s", name, format, code, said)
 			}
 			if format == "json" && !strings.Contains(out.String(), `"code":"internal"`) {

@@ -9,8 +9,8 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// script is the completion script of a shell. The flag library's scripts hand what was typed to eval, so that TAB would run what stands
-// in it, such as $(…); these pass words on as they are.
+// script is the completion script of a shell. The flag library's scripts hand what was typed to eval, so that TAB would
+// run what stands in it, such as $(…); these pass words on as they are.
 func (p *program) script(shell string) (string, error) {
 	var b bytes.Buffer
 	var err error
@@ -24,7 +24,8 @@ func (p *program) script(shell string) (string, error) {
 	case "powershell":
 		err = p.root.GenPowerShellCompletionWithDesc(&b)
 	default:
-		return "", envelope.Errorf(envelope.ExitUsage, "usage", "completion for %q: want bash, zsh, fish or powershell", terminal.Escape(shell))
+		return "", envelope.Errorf(envelope.ExitUsage, "usage", "completion for %q: want bash, zsh, fish or powershell",
+			terminal.Escape(shell))
 	}
 	if err != nil {
 		return "", err
@@ -32,7 +33,8 @@ func (p *program) script(shell string) (string, error) {
 	text := b.String()
 	for _, e := range evals(shell) {
 		if strings.Count(text, e[0]) != 1 {
-			return "", fmt.Errorf("the completion script for %s is not as expected: it does not contain exactly one %q", shell, e[0])
+			return "", fmt.Errorf("the completion script for %s is not as expected: it does not contain exactly one %q",
+				shell, e[0])
 		}
 		text = strings.Replace(text, e[0], e[1], 1)
 	}
@@ -65,7 +67,8 @@ func evals(shell string) [][2]string {
 			{`set -l lastArg (string escape -- (commandline -ct))`, `set -l lastArg (commandline -ct)`},
 			{` $args[1] __complete $args[2..-1] $lastArg"`, ` $args[1] __complete $args[2..-1] $lastArg"
     set -l program (string replace -r '^~/' "$HOME/" -- $args[1])`},
-			{`set -l results (eval $requestComp 2> /dev/null)`, `set -l results ($program __complete $args[2..-1] "$lastArg" 2> /dev/null)`},
+			{`set -l results (eval $requestComp 2> /dev/null)`,
+				`set -l results ($program __complete $args[2..-1] "$lastArg" 2> /dev/null)`},
 		}
 	}
 	return nil

@@ -30,8 +30,8 @@ func (s Signal) cancelled() *envelope.Error {
 	return envelope.Cancelled(sig)
 }
 
-// Interruptible runs what a command with OwnSignals does before it takes its signals itself: the first one cancels the context, and is
-// the error then, told like any other.
+// Interruptible runs what a command with OwnSignals does before it takes its signals itself: the first one cancels the
+// context, and is the error then, told like any other.
 func (c *Call) Interruptible(ctx context.Context, run func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done, watched := make(chan struct{}), make(chan struct{})
@@ -55,8 +55,9 @@ func (c *Call) Interruptible(ctx context.Context, run func(ctx context.Context) 
 	return err
 }
 
-// catch begins to take signals; those that come before somebody asks for them wait. A signal that the parent told us to ignore, as nohup does,
-// stays ignored. SIGPIPE becomes an error of the write, so that a stage whose reader has gone still cleans up behind itself.
+// catch begins to take signals; those that come before somebody asks for them wait. A signal that the parent told us to
+// ignore, as nohup does, stays ignored. SIGPIPE becomes an error of the write, so that a stage whose reader has gone
+// still cleans up behind itself.
 func catch() <-chan os.Signal {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	in := make(chan os.Signal, 4)
@@ -68,8 +69,9 @@ func catch() <-chan os.Signal {
 	return in
 }
 
-// watchSignals cancels the context at the first signal, or delivers them on the channel if own is set. Ctrl-C on a terminal, and the
-// end of the terminal, reach every program at once: the one that a person started decides, and those that it drives wait for its word.
+// watchSignals cancels the context at the first signal, or delivers them on the channel if own is set. Ctrl-C on a
+// terminal, and the end of the terminal, reach every program at once: the one that a person started decides, and those
+// that it drives wait for its word.
 func watchSignals(ctx context.Context, in <-chan os.Signal, own, driven bool) (context.Context, <-chan Signal) {
 	out := make(chan Signal, 4)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -88,7 +90,8 @@ func watchSignals(ctx context.Context, in <-chan os.Signal, own, driven bool) (c
 	return ctx, out
 }
 
-// signalled is the error of a command whose context a signal has cancelled: whatever failed for that, the signal ended it.
+// signalled is the error of a command whose context a signal has cancelled: whatever failed for that, the signal ended
+// it.
 func signalled(ctx context.Context, err error) error {
 	var sig Signal
 	if err != nil && errors.As(context.Cause(ctx), &sig) {

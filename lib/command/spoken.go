@@ -31,7 +31,8 @@ func (s spoken) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
-// sentence is what a warning says: those that people see most in words of their own, the others with what belongs to them.
+// sentence is what a warning says: those that people see most in words of their own, the others with what belongs to
+// them.
 func sentence(r slog.Record) string {
 	attrs := map[string]slog.Value{}
 	var rest []string

@@ -44,7 +44,8 @@ func (p *program) execute(ctx context.Context, args []string) (Result, error) {
 
 func checkFormat(format string) error {
 	if format != "text" && format != "json" {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--output-format %q: want text or json", terminal.Escape(format))
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--output-format %q: want text or json",
+			terminal.Escape(format))
 	}
 	return nil
 }
@@ -160,7 +161,8 @@ func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args [
 			return nil, err
 		}
 		if c.Filter {
-			return nil, envelope.Errorf(envelope.ExitUsage, "usage", "%s writes records; --jq is for commands that print one result", strings.TrimSpace(p.Name+" "+c.Name)).
+			return nil, envelope.Errorf(envelope.ExitUsage, "usage",
+				"%s writes records; --jq is for commands that print one result", strings.TrimSpace(p.Name+" "+c.Name)).
 				WithHint("use jq after it: … | %s | jq …", strings.TrimSpace(p.Name+" "+c.Name))
 		}
 	}
@@ -171,9 +173,13 @@ func (p *program) run(ctx context.Context, cmd *cobra.Command, c Command, args [
 		return nil, p.argumentError(c, args)
 	}
 	ctx, signals := watchSignals(ctx, p.caught, c.OwnSignals, p.getenv("CLAWSH_DRIVEN") != "")
-	call := &Call{App: p.Name, noWorkspace: p.NoWorkspace, Args: args, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Getenv: p.getenv,
-		Environ: p.secrets.Environ(p.environ), Secrets: p.secrets, Log: newLogger(p.Name, p.stderr, p.getenv, p.secrets), Signals: signals, Changed: cmd.Flags().Changed, Global: p.global,
-		jsonLog: jsonLog(p.getenv), complain: p.complain, print: p.print, help: func(name string) Help { return helpFor(p, name) },
+	call := &Call{App: p.Name, noWorkspace: p.NoWorkspace, Args: args, Stdin: p.stdin, Stdout: p.stdout,
+		Stderr: p.stderr, Getenv: p.getenv,
+		Environ: p.secrets.Environ(p.environ), Secrets: p.secrets,
+		Log: newLogger(p.Name, p.stderr, p.getenv, p.secrets), Signals: signals, Changed: cmd.Flags().Changed,
+		Global:  p.global,
+		jsonLog: jsonLog(p.getenv), complain: p.complain, print: p.print,
+		help:    func(name string) Help { return helpFor(p, name) },
 		unknown: func(word string) error { return p.unknownOf(c.Name, word) }, Bare: len(p.args) == 0}
 	if c.HandOver {
 		call.Raw = args
@@ -194,7 +200,8 @@ func (p *program) argumentError(c Command, args []string) error {
 			return p.unknownCommand(args[0])
 		}
 		if c.Name == "" {
-			return envelope.Errorf(envelope.ExitUsage, "usage", "%s takes one argument, not %d", p.Name, len(args)).WithHint("quote a message: %s \"…\"", p.Name)
+			return envelope.Errorf(envelope.ExitUsage, "usage", "%s takes one argument, not %d", p.Name, len(args)).
+				WithHint("quote a message: %s \"…\"", p.Name)
 		}
 	}
 	return envelope.Errorf(envelope.ExitUsage, "usage", "%s %s", p.typed(c.Name), what).
@@ -224,7 +231,8 @@ func (p *program) usageError(args []string, err error) error {
 	msg, _, _ := strings.Cut(err.Error(), "\n")
 	msg = plainFlagError(msg)
 	if near := p.nearFlag(msg); near != "" {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "%s", terminal.Escape(msg)).WithHint("did you mean --%s?", near)
+		return envelope.Errorf(envelope.ExitUsage, "usage", "%s", terminal.Escape(msg)).
+			WithHint("did you mean --%s?", near)
 	}
 	return envelope.Errorf(envelope.ExitUsage, "usage", "%s", terminal.Escape(msg)).
 		WithHint("see %s --help", p.typed(p.words))

@@ -40,8 +40,8 @@ func ThisBuild(app string) Build {
 	return v
 }
 
-// fromModule reads the commit and its time from the version of a module as "go install PROGRAM@COMMIT" builds it, without a
-// repository: v0.1.1-0.20261122063809-5e5ba751c3a9. A tagged version names neither.
+// fromModule reads the commit and its time from the version of a module as "go install PROGRAM@COMMIT" builds it,
+// without a repository: v0.1.1-0.20261122063809-5e5ba751c3a9. A tagged version names neither.
 func fromModule(version string) (commit, date string) {
 	version, _, _ = strings.Cut(version, "+")
 	rest, commit := cutLast(version, "-")

@@ -32,9 +32,11 @@ func TestCommitOfModuleVersion(t *testing.T) {
 func TestBuildInWords(t *testing.T) {
 	for want, v := range map[string]Build{
 		"0.1.0": {Version: "0.1.0"},
-		"0.1.0 (commit 5e5ba751c3a9, 2026-11-22)":                {Version: "0.1.0", Commit: "5e5ba751c3a94d6f", Date: "2026-11-22T06:38:09Z"},
-		"0.1.0 (commit 5e5ba751c3a9, changed since, 2026-11-22)": {Version: "0.1.0", Commit: "5e5ba751c3a9", Changed: true, Date: "2026-11-22T06:38:09Z"},
-		"0.1.0 (commit abc)":                                     {Version: "0.1.0", Commit: "abc"},
+		"0.1.0 (commit 5e5ba751c3a9, 2026-11-22)": {Version: "0.1.0", Commit: "5e5ba751c3a94d6f",
+			Date: "2026-11-22T06:38:09Z"},
+		"0.1.0 (commit 5e5ba751c3a9, changed since, 2026-11-22)": {Version: "0.1.0", Commit: "5e5ba751c3a9",
+			Changed: true, Date: "2026-11-22T06:38:09Z"},
+		"0.1.0 (commit abc)": {Version: "0.1.0", Commit: "abc"},
 	} {
 		if got := v.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -5,8 +5,9 @@ import (
 	"clawsh/lib/secret"
 )
 
-// Withhold takes secrets out of a JSON value: out of each of its texts as a reader will see it, without escapes, and where a
-// name and the value behind it are a secret only together, out of the value. What holds none is returned as it is.
+// Withhold takes secrets out of a JSON value: out of each of its texts as a reader will see it, without escapes, and
+// where a name and the value behind it are a secret only together, out of the value. What holds none is returned as it
+// is.
 func (c *Call) Withhold(raw []byte) ([]byte, error) { return withhold(c.Secrets, raw) }
 
 func withhold(secrets *secret.Redactor, raw []byte) ([]byte, error) {

@@ -20,7 +20,8 @@ func TestSecretsAreNeitherPrintedNorLogged(t *testing.T) {
 		c.Log.Error("it is "+planted, "error", errors.New(planted), slog.Group("g", "a", []string{planted}))
 		return answer{planted}, nil
 	}
-	commands := []Command{{Name: "say", Summary: "s", Example: "e", Run: func(_ context.Context, c *Call) (Result, error) { return say(c) }},
+	commands := []Command{{Name: "say", Summary: "s", Example: "e",
+		Run: func(_ context.Context, c *Call) (Result, error) { return say(c) }},
 		{Name: "fail", Summary: "s", Example: "e", Run: func(_ context.Context, c *Call) (Result, error) {
 			say(c)
 			return answer{planted}, envelope.Errorf(1, "it.failed", "it is %s", planted).WithHint("try %s", planted)
@@ -29,10 +30,13 @@ func TestSecretsAreNeitherPrintedNorLogged(t *testing.T) {
 		for _, env := range []string{"CLAWSH_LOG=text", "CLAWSH_LOG=json"} {
 			for _, format := range [][]string{nil, {"--output-format=json"}, {"--jq=.data.value"}} {
 				var out, errOut bytes.Buffer
-				App{Name: "prog", Commands: commands}.Run(t.Context(), append([]string{name}, format...), strings.NewReader(""), &out, &errOut,
+				App{Name: "prog", Commands: commands}.Run(t.Context(), append([]string{name}, format...),
+					strings.NewReader(""), &out, &errOut,
 					[]string{env, "A_TOKEN=" + planted})
 				both := out.String() + errOut.String()
-				if strings.Contains(both, planted) || !strings.Contains(errOut.String(), "[withheld: value of A_TOKEN]") || strings.Count(both, "[withheld") < 3 {
+				if strings.Contains(both, planted) ||
+					!strings.Contains(errOut.String(), "[withheld: value of A_TOKEN]") ||
+					strings.Count(both, "[withheld") < 3 {
 					t.Errorf("%s %v %s: %s", name, format, env, both)
 				}
 			}

@@ -171,7 +171,8 @@ type providers struct {
 	Models map[string]Provider `toml:"models"`
 }
 
-// allowedCommands are the programs that the policy has argument rules for, and the builtins of the shell that only look.
+// allowedCommands are the programs that the policy has argument rules for, and the builtins of the shell that only
+// look.
 const allowedCommands = "ls cat head tail wc grep egrep fgrep find sort uniq cut tr sed awk jq diff cmp comm join paste column nl tac rev fold expand fmt " +
 	"stat du df file readlink realpath basename dirname od hexdump xxd strings base64 cksum md5sum sha1sum sha256sum sha512sum zcat gzip " +
 	"pwd echo printf true false test expr seq sleep date cal uname whoami id hostname uptime free nproc which xargs timeout nice env command " +
@@ -191,27 +192,35 @@ func (c *Config) OffersTool(such func(card.Needs) bool) bool {
 }
 
 // defaults are the values of absent keys, paths not yet expanded. Allowed commands are those whose arguments the policy
-// understands: what they read and write is in the workspace, and none starts a program that is not on the list. Allowed domains are documentation and examples: places to read, not to send data to.
+// understands: what they read and write is in the workspace, and none starts a program that is not on the list. Allowed
+// domains are documentation and examples: places to read, not to send data to.
 func defaults() file {
 	return file{
-		Workspace: modeFixed, WorkspaceDir: "~/clawsh-workspace", DefaultProvider: "local", DefaultModel: "mock", DefaultAgent: "default",
-		Security: Security{Autonomy: "supervised", WorkspaceOnly: true, AuditLog: true, Sandbox: "auto", Harmless: "ask", High: "deny", UnaskedURLBytes: 200,
-			ForbiddenPaths:    []string{"/etc", "/sys", "/boot", "/proc", "~/.ssh", "~/.aws", "~/.gnupg", "~/.kube", "~/.docker", "~/.netrc", "~/.config/gcloud"},
-			ReadRoots:         []string{},
-			ForbiddenCommands: []string{"rm", "shutdown", "reboot", "halt", "poweroff", "mkfs", "dd", "sudo", "su", "doas"},
-			AllowedCommands:   strings.Fields(allowedCommands),
-			AllowedDomains:    []string{"example.com", "*.wikipedia.org", "pkg.go.dev", "docs.python.org", "developer.mozilla.org"}},
+		Workspace: modeFixed, WorkspaceDir: "~/clawsh-workspace", DefaultProvider: "local", DefaultModel: "mock",
+		DefaultAgent: "default",
+		Security: Security{Autonomy: "supervised", WorkspaceOnly: true, AuditLog: true, Sandbox: "auto",
+			Harmless: "ask", High: "deny", UnaskedURLBytes: 200,
+			ForbiddenPaths: []string{"/etc", "/sys", "/boot", "/proc", "~/.ssh", "~/.aws", "~/.gnupg", "~/.kube",
+				"~/.docker", "~/.netrc", "~/.config/gcloud"},
+			ReadRoots: []string{},
+			ForbiddenCommands: []string{"rm", "shutdown", "reboot", "halt", "poweroff", "mkfs", "dd", "sudo", "su",
+				"doas"},
+			AllowedCommands: strings.Fields(allowedCommands),
+			AllowedDomains: []string{"example.com", "*.wikipedia.org", "pkg.go.dev", "docs.python.org",
+				"developer.mozilla.org"}},
 		Sandbox: sandboxDefaults(),
-		Limits: Limits{MaxToolRounds: 5, MaxResponseBytes: 1 << 20, MaxOutputBytes: 64 << 10, MaxFileBytes: 1 << 20, ContextMessages: 200,
-			ToolTimeoutS: 30, ShellTimeoutS: 15, ShellTimeoutMaxS: 600, HTTPTimeoutS: 20, ApprovalTimeoutS: 300},
+		Limits: Limits{MaxToolRounds: 5, MaxResponseBytes: 1 << 20, MaxOutputBytes: 64 << 10, MaxFileBytes: 1 << 20,
+			ContextMessages: 200,
+			ToolTimeoutS:    30, ShellTimeoutS: 15, ShellTimeoutMaxS: 600, HTTPTimeoutS: 20, ApprovalTimeoutS: 300},
 		Usage:    Usage{Currency: "USD"},
 		Context:  Context{MaxTokens: 32_000, CompactAtTokens: 24_000, ProjectFile: "AGENTS.md"},
 		Channels: Channels{CLI: CLI{Enabled: true, ToolsAllow: card.Names()}},
 		Memory:   Memory{Backend: "sqlite", Path: "$CLAWSH_HOME/memory.sqlite"},
 		Receipts: Receipts{Enabled: true, Path: "$CLAWSH_HOME/" + ReceiptsName, RotateBytes: 64 << 20},
 		Providers: providers{Models: map[string]Provider{
-			"local":             {Kind: "mock", Model: "mock"},
-			"openai_compatible": {Kind: "openai-compatible", BaseURL: "http://localhost:1234/v1", Model: "local-model", APIKeyEnv: "OPENAI_API_KEY"},
+			"local": {Kind: "mock", Model: "mock"},
+			"openai_compatible": {Kind: "openai-compatible", BaseURL: "http://localhost:1234/v1", Model: "local-model",
+				APIKeyEnv: "OPENAI_API_KEY"},
 		}},
 	}
 }

@@ -13,7 +13,8 @@ import (
 func places(t testing.TB, text string) Paths {
 	t.Helper()
 	dir := t.TempDir()
-	env := map[string]string{"HOME": dir, "CLAWSH_HOME": filepath.Join(dir, ".clawsh"), "OPS": filepath.Join(dir, "ops")}
+	env := map[string]string{"HOME": dir, "CLAWSH_HOME": filepath.Join(dir, ".clawsh"),
+		"OPS": filepath.Join(dir, "ops")}
 	p, err := Locate("", func(n string) string { return env[n] })
 	if err != nil {
 		t.Fatal(err)
@@ -29,37 +30,58 @@ func places(t testing.TB, text string) Paths {
 
 func TestProblems(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"autonomy", "[security]\nautonomy = \"godmode\"", `config.toml:2:1: security.autonomy "godmode": want readonly, supervised or full`},
-		{"unknown key", "\nworkspce_dir = \"~/x\"", `config.toml:2:1: workspce_dir is not a known key: did you mean workspace_dir?`},
-		{"unknown in table", "[limits]\nmax_rounds = 1", `config.toml:2:1: limits.max_rounds is not a known key: did you mean max_tool_rounds?`},
-		{"unknown table", "[secrity]\nautonomy = \"full\"", `config.toml:1:2: secrity is not a known key: did you mean security?`},
-		{"other case", "Default_Provider = \"local\"", `Default_Provider is not a known key: did you mean default_provider?`},
+		{"autonomy", "[security]\nautonomy = \"godmode\"",
+			`config.toml:2:1: security.autonomy "godmode": want readonly, supervised or full`},
+		{"unknown key", "\nworkspce_dir = \"~/x\"",
+			`config.toml:2:1: workspce_dir is not a known key: did you mean workspace_dir?`},
+		{"unknown in table", "[limits]\nmax_rounds = 1",
+			`config.toml:2:1: limits.max_rounds is not a known key: did you mean max_tool_rounds?`},
+		{"unknown table", "[secrity]\nautonomy = \"full\"",
+			`config.toml:1:2: secrity is not a known key: did you mean security?`},
+		{"other case", "Default_Provider = \"local\"",
+			`Default_Provider is not a known key: did you mean default_provider?`},
 		{"case in table", "[Security]\nautonomy = \"full\"", `Security is not a known key: did you mean security?`},
 		{"quoted dot", "\"security.autonomy\" = \"readonly\"", `config.toml:1:1: `},
 		{"quoted dot in table", "[security]\n\"audit_log.x\" = 1", `config.toml:2:1: `},
 		{"memory in the workspace", "[memory]\npath = \"~/clawsh-workspace/m\"", `memory.path`},
-		{"password in a domain", "[security]\nallowed_domains = [\"https://u:sk-secret@x\"]", `allowed_domains (not shown)`},
-		{"types", "workspace_dir = 5\n[limits]\nmax_tool_rounds = \"x\"\n[security]\nautonomy = true", `5:12: security.autonomy want a string`},
-		{"inline", "security = { autonomyy = \"full\" }", `security.autonomyy is not a known key: did you mean autonomy?`},
-		{"no such provider", "default_provider = \"nobody\"", `config.toml:1:1: default_provider "nobody": there is no`},
-		{"kind", "[providers.models.x]\nkind = \"magic\"", `2:1: providers.models.x.kind "magic": want mock, openai-compatible or reliable`},
+		{"password in a domain", "[security]\nallowed_domains = [\"https://u:sk-secret@x\"]",
+			`allowed_domains (not shown)`},
+		{"types", "workspace_dir = 5\n[limits]\nmax_tool_rounds = \"x\"\n[security]\nautonomy = true",
+			`5:12: security.autonomy want a string`},
+		{"inline", "security = { autonomyy = \"full\" }",
+			`security.autonomyy is not a known key: did you mean autonomy?`},
+		{"no such provider", "default_provider = \"nobody\"",
+			`config.toml:1:1: default_provider "nobody": there is no`},
+		{"kind", "[providers.models.x]\nkind = \"magic\"",
+			`2:1: providers.models.x.kind "magic": want mock, openai-compatible or reliable`},
 		{"no kind", "[providers.models.x]\nmodel = \"m\"", `1:2: providers.models.x.kind "": want`},
-		{"url", "[providers.models.x]\nkind = \"openai-compatible\"\nbase_url = \"localhost:1\"", `3:1: providers.models.x.base_url`},
-		{"url with password", "[providers.models.x]\nkind = \"openai-compatible\"\nbase_url = \"http://u:sk-secret@h/v1\"", `must not contain a user or password`},
-		{"key in the file", "[providers.models.x]\nkind = \"mock\"\napi_key = \"sk-secret\"", `3:1: providers.models.x.api_key is not a known key: API keys come from the environment`},
-		{"key as variable", "[providers.models.x]\nkind = \"mock\"\napi_key_env = \"sk-secret\"", `want the name of an environment variable, not the key itself`},
+		{"url", "[providers.models.x]\nkind = \"openai-compatible\"\nbase_url = \"localhost:1\"",
+			`3:1: providers.models.x.base_url`},
+		{"url with password",
+			"[providers.models.x]\nkind = \"openai-compatible\"\nbase_url = \"http://u:sk-secret@h/v1\"",
+			`must not contain a user or password`},
+		{"key in the file", "[providers.models.x]\nkind = \"mock\"\napi_key = \"sk-secret\"",
+			`3:1: providers.models.x.api_key is not a known key: API keys come from the environment`},
+		{"key as variable", "[providers.models.x]\nkind = \"mock\"\napi_key_env = \"sk-secret\"",
+			`want the name of an environment variable, not the key itself`},
 		{"reliable of nothing", "[providers.models.x]\nkind = \"reliable\"", `providers.models.x.providers is empty`},
-		{"reliable of strangers", "[providers.models.x]\nkind = \"reliable\"\nproviders = [\"y\"]", `"y": there is no such provider`},
-		{"reliable of itself", "[providers.models.x]\nkind = \"reliable\"\nproviders = [\"y\"]\n[providers.models.y]\nkind = \"reliable\"\nproviders = [\"local\", \"x\"]", `leads back to x itself`},
-		{"tools", "[channels.cli]\ntools_allow = [\"launch\"]", `2:1: channels.cli.tools_allow "launch": want names among time`},
-		{"domain", "[security]\nallowed_domains = [\"https://example.com/\"]", `security.allowed_domains "https://example.com/": want a host name`},
-		{"command path", "[security]\nallowed_commands = [\"/bin/ls\"]", `security.allowed_commands "/bin/ls": want a program's plain name`},
+		{"reliable of strangers", "[providers.models.x]\nkind = \"reliable\"\nproviders = [\"y\"]",
+			`"y": there is no such provider`},
+		{"reliable of itself",
+			"[providers.models.x]\nkind = \"reliable\"\nproviders = [\"y\"]\n[providers.models.y]\nkind = \"reliable\"\nproviders = [\"local\", \"x\"]", `leads back to x itself`},
+		{"tools", "[channels.cli]\ntools_allow = [\"launch\"]",
+			`2:1: channels.cli.tools_allow "launch": want names among time`},
+		{"domain", "[security]\nallowed_domains = [\"https://example.com/\"]",
+			`security.allowed_domains "https://example.com/": want a host name`},
+		{"command path", "[security]\nallowed_commands = [\"/bin/ls\"]",
+			`security.allowed_commands "/bin/ls": want a program's plain name`},
 		{"command args", "[security]\nforbidden_commands = [\"rm -rf\"]", `want a program's plain name`},
 		{"negative limit", "[limits]\nmax_tool_rounds = -1", `2:1: limits.max_tool_rounds -1: want 0 to 1000`},
 		{"zero timeout", "[limits]\nshell_timeout_s = 0.0", `limits.shell_timeout_s 0: want seconds`},
 		{"not a number", "[limits]\nshell_timeout_s = nan", `limits.shell_timeout_s`},
 		{"wrong type", "[limits]\nmax_tool_rounds = \"five\"", `config.toml:2:`},
-		{"variable", "workspace_dir = \"$NOWHERE/x\"", `1:1: workspace_dir "$NOWHERE/x": the variable $NOWHERE is not set`},
+		{"variable", "workspace_dir = \"$NOWHERE/x\"",
+			`1:1: workspace_dir "$NOWHERE/x": the variable $NOWHERE is not set`},
 		{"relative", "workspace_dir = \"work\"", `want an absolute path`},
 		{"other home", "workspace_dir = \"~root/x\"", `not ~USER`},
 		{"root", "workspace_dir = \"/\"", `tools could change all files`},
@@ -89,7 +111,8 @@ func TestProblems(t *testing.T) {
 }
 
 func TestAllProblemsInOnePass(t *testing.T) {
-	_, err := Load(places(t, "bogus = 1\ndefault_provider = \"x\"\n[security]\nautonomy = \"y\"\nallowed_domains = [\"A\"]\n[limits]\nmax_tool_rounds = -1\n"))
+	_, err := Load(places(t,
+		"bogus = 1\ndefault_provider = \"x\"\n[security]\nautonomy = \"y\"\nallowed_domains = [\"A\"]\n[limits]\nmax_tool_rounds = -1\n"))
 	var p *Problems
 	if !errors.As(err, &p) || len(p.List) != 5 || p.ExitCode() != 78 {
 		t.Fatalf("got %v", err)
@@ -114,10 +137,12 @@ func TestDefaultsAndTemplateAgree(t *testing.T) {
 	}
 	fromTemplate.found, fromTemplate.stamps = false, stamps{}
 	if fromTemplate.Limits.MaxToolRounds != 25 || fromNothing.Limits.MaxToolRounds != 5 { // one of the two that differ
-		t.Errorf("max_tool_rounds %d in the template, %d without", fromTemplate.Limits.MaxToolRounds, fromNothing.Limits.MaxToolRounds)
+		t.Errorf("max_tool_rounds %d in the template, %d without", fromTemplate.Limits.MaxToolRounds,
+			fromNothing.Limits.MaxToolRounds)
 	}
 	if fromTemplate.Limits.ShellTimeoutS != 60 || fromNothing.Limits.ShellTimeoutS != 15 {
-		t.Errorf("shell_timeout_s %g in the template, %g without", fromTemplate.Limits.ShellTimeoutS, fromNothing.Limits.ShellTimeoutS)
+		t.Errorf("shell_timeout_s %g in the template, %g without", fromTemplate.Limits.ShellTimeoutS,
+			fromNothing.Limits.ShellTimeoutS)
 	}
 	fromTemplate.Limits.ShellTimeoutS = fromNothing.Limits.ShellTimeoutS
 	fromTemplate.Limits.MaxToolRounds = fromNothing.Limits.MaxToolRounds
@@ -138,13 +163,15 @@ func TestDefaultsAndTemplateAgree(t *testing.T) {
 }
 
 func TestExpands(t *testing.T) {
-	p := places(t, "workspace_dir = \"$OPS/ws\"\n[memory]\npath = \"~/m.sqlite\"\n[agents.ops]\nsoul = \"${OPS}/soul.md\"\n")
+	p := places(t,
+		"workspace_dir = \"$OPS/ws\"\n[memory]\npath = \"~/m.sqlite\"\n[agents.ops]\nsoul = \"${OPS}/soul.md\"\n")
 	c, err := Load(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	home := filepath.Dir(p.Home)
-	if c.WorkspaceDir != home+"/ops/ws" || c.Memory.Path != home+"/m.sqlite" || c.Agents["ops"].Soul != home+"/ops/soul.md" {
+	if c.WorkspaceDir != home+"/ops/ws" || c.Memory.Path != home+"/m.sqlite" ||
+		c.Agents["ops"].Soul != home+"/ops/soul.md" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -164,7 +191,8 @@ func TestFileThatOthersMayWrite(t *testing.T) {
 }
 
 func TestExplicitFileMustExist(t *testing.T) {
-	if _, err := Load(Paths{Home: t.TempDir(), File: "/nonexistent.toml", Explicit: true, getenv: os.Getenv}); err == nil {
+	if _, err := Load(Paths{Home: t.TempDir(), File: "/nonexistent.toml", Explicit: true,
+		getenv: os.Getenv}); err == nil {
 		t.Error("a named file that is missing was taken for the defaults")
 	}
 }
@@ -231,7 +259,8 @@ func TestEditKeepsEverythingElse(t *testing.T) {
 // FuzzLoad checks that every problem has a place, and that no message holds a planted secret.
 func FuzzLoad(f *testing.F) {
 	f.Add(string(Template()))
-	for _, s := range []string{"[a\n", "security = 3", "[[providers]]", "default_model = \"\"\"", "[providers.models.x]\nkind=1\nbase_url=[]", "a.b.c = {d={e=1}}"} {
+	for _, s := range []string{"[a\n", "security = 3", "[[providers]]", "default_model = \"\"\"",
+		"[providers.models.x]\nkind=1\nbase_url=[]", "a.b.c = {d={e=1}}"} {
 		f.Add(s)
 	}
 	dir := f.TempDir()
@@ -239,7 +268,8 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		const secret = "sk-PLANTED-9876543210"
 		p, _ := Locate("", func(n string) string { return env[n] })
-		for _, data := range []string{text, text + "\n[providers.models.zz]\nkind = \"mock\"\napi_key = \"" + secret + "\"\napi_key_env = \"" + secret + "\"\n"} {
+		for _, data := range []string{text, text + "\n[providers.models.zz]\nkind = \"mock\"\napi_key = \"" + secret +
+			"\"\napi_key_env = \"" + secret + "\"\n"} {
 			_, err := load([]byte(data), true, p)
 			if err == nil {
 				continue

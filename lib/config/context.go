@@ -18,7 +18,8 @@ type Context struct {
 
 func (v *validator) projectFile(name string) {
 	if name != "" && !made(name, 64, lower+upper+digits+".", lower+upper+digits+"._-") || name == "." || name == ".." {
-		v.problem("context.project_file", "%s: want the plain name of a file in the workspace, of letters, digits, ., _ and -", quote("", name))
+		v.problem("context.project_file",
+			"%s: want the plain name of a file in the workspace, of letters, digits, ., _ and -", quote("", name))
 	}
 }
 
@@ -34,8 +35,8 @@ func (c *Config) Forbids(name string) bool {
 	return false
 }
 
-// Model is the provider and the model that answer an agent, where a turn names none or one: what is named, else the agent's,
-// else the configured ones. The agent "" is the default one.
+// Model is the provider and the model that answer an agent, where a turn names none or one: what is named, else the
+// agent's, else the configured ones. The agent "" is the default one.
 func (c *Config) Model(agent, provider, model string) (string, string) {
 	a := c.Agents[cmp.Or(agent, c.DefaultAgent)]
 	provider = cmp.Or(provider, a.Provider, c.DefaultProvider)
@@ -60,8 +61,11 @@ func (c *Config) checkPrices(provider, model string, depth int) error {
 	if _, known := c.Cost(provider, model, 0, 0); known {
 		return nil
 	}
-	return envelope.Errorf(envelope.ExitConfig, "limit.no_price", "the turn has a cost limit, but the price of the model %s of %s is not configured", quote("", model), quote("", provider)).
-		WithHint("add [[usage.prices]] with model = %s to the configuration, or use limits.max_tokens", quote("", model))
+	return envelope.Errorf(envelope.ExitConfig, "limit.no_price",
+		"the turn has a cost limit, but the price of the model %s of %s is not configured", quote("", model),
+		quote("", provider)).
+		WithHint("add [[usage.prices]] with model = %s to the configuration, or use limits.max_tokens",
+			quote("", model))
 }
 
 // modelAt is the model that a provider uses if asked for that one.
@@ -73,8 +77,8 @@ func (c *Config) modelAt(provider, model string) string {
 	return cmp.Or(model, p.Model)
 }
 
-// Price is what a response cost. A model that reports itself under another name than it was asked for by, and has no price under
-// that, costs what the one that was asked for does.
+// Price is what a response cost. A model that reports itself under another name than it was asked for by, and has no
+// price under that, costs what the one that was asked for does.
 func (c *Config) Price(provider, asked, reported string, inputTokens, outputTokens int64) (cost float64, known bool) {
 	if cost, known = c.Cost(provider, reported, inputTokens, outputTokens); known {
 		return cost, true

@@ -7,18 +7,22 @@ import (
 
 func TestContextAndSpending(t *testing.T) {
 	c, err := Load(places(t, "[context]\nmax_tokens = 5000\n[limits]\nmax_tokens = 7\nmax_cost = 0.25\n"))
-	if err != nil || c.Context != (Context{MaxTokens: 5000, CompactAtTokens: 24_000, ProjectFile: "AGENTS.md"}) || c.Limits.MaxTokens != 7 || c.Limits.MaxCost != 0.25 {
+	if err != nil || c.Context != (Context{MaxTokens: 5000, CompactAtTokens: 24_000, ProjectFile: "AGENTS.md"}) ||
+		c.Limits.MaxTokens != 7 || c.Limits.MaxCost != 0.25 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	for _, bad := range []string{"[context]\nmax_tokens = -1\n", "[context]\ncompact_at_tokens = -1\n", "[context]\nmax_tokens = \"many\"\n", "[context]\nmaxtokens = 1\n",
-		"[limits]\nmax_tokens = -1\n", "[limits]\nmax_cost = -0.1\n", "[limits]\nmax_cost = nan\n", "[limits]\nmax_cost = inf\n"} {
+	for _, bad := range []string{"[context]\nmax_tokens = -1\n", "[context]\ncompact_at_tokens = -1\n",
+		"[context]\nmax_tokens = \"many\"\n", "[context]\nmaxtokens = 1\n",
+		"[limits]\nmax_tokens = -1\n", "[limits]\nmax_cost = -0.1\n", "[limits]\nmax_cost = nan\n",
+		"[limits]\nmax_cost = inf\n"} {
 		if _, err := Load(places(t, bad)); err == nil {
 			t.Errorf("accepted %q", bad)
 		}
 	}
 }
 
-// With a limit of cost, whoever may answer needs a price: all of those behind a reliable one, under the model that they would use.
+// With a limit of cost, whoever may answer needs a price: all of those behind a reliable one, under the model that they
+// would use.
 func TestCheckPrices(t *testing.T) {
 	c, err := Load(places(t, `[providers.models.a]
 kind = "openai-compatible"
@@ -48,11 +52,13 @@ provider = "b"
 	for _, x := range []struct {
 		agent, provider, model string
 		missing                string
-	}{{"", "a", "", ""}, {"", "b", "", "small"}, {"", "both", "", "small"}, {"", "both", "big", ""}, {"", "a", "other", "other"}, {"poet", "", "", ""},
+	}{{"", "a", "", ""}, {"", "b", "", "small"}, {"", "both", "", "small"}, {"", "both", "big", ""},
+		{"", "a", "other", "other"}, {"poet", "", "", ""},
 		{"poet", "a", "", "verse"}, {"", "", "", "mock"}, {"", "local", "big", "mock"}} {
 		provider, model := c.Model(x.agent, x.provider, x.model)
 		err := c.CheckPrices(provider, model)
-		if x.missing == "" && err != nil || x.missing != "" && (err == nil || !strings.Contains(err.Error(), x.missing)) {
+		if x.missing == "" && err != nil || x.missing != "" &&
+			(err == nil || !strings.Contains(err.Error(), x.missing)) {
 			t.Errorf("%+v: %v", x, err)
 		}
 	}
@@ -60,7 +66,8 @@ provider = "b"
 		asked, reported string
 		want            float64
 		known           bool
-	}{{"big", "big", 5, true}, {"big", "big-2026-01-01", 5, true}, {"other", "big", 5, true}, {"other", "strange", 0, false}} {
+	}{{"big", "big", 5, true}, {"big", "big-2026-01-01", 5, true}, {"other", "big", 5, true},
+		{"other", "strange", 0, false}} {
 		if cost, known := c.Price("a", x.asked, x.reported, 1_000_000, 2_000_000); cost != x.want || known != x.known {
 			t.Errorf("%+v: %g, %t", x, cost, known)
 		}

@@ -12,7 +12,8 @@ func TestKeysAreShallow(t *testing.T) {
 			problems := &Problems{}
 			key := strings.TrimSuffix(strings.Repeat("a.", parts), ".")
 			at := keys([]byte(strings.ReplaceAll(form, "KEY", key)), problems)
-			if len(problems.List) != want || want == 1 && (!strings.Contains(problems.List[0].Message, "parts") || len(at) > 2) {
+			if len(problems.List) != want || want == 1 &&
+				(!strings.Contains(problems.List[0].Message, "parts") || len(at) > 2) {
 				t.Errorf("%q of %d: %d problems, %d keys", form, parts, len(problems.List), len(at))
 			}
 		}

@@ -136,7 +136,8 @@ func valueSpan(p *unstable.Parser, src []byte, start int, e *unstable.Node) (fro
 	return from, lineEnd(src, from)
 }
 
-// withoutComment finds the end of the value before a comment and blanks behind it: the shortest text that is the whole value.
+// withoutComment finds the end of the value before a comment and blanks behind it: the shortest text that is the whole
+// value.
 func withoutComment(src []byte, from, end int) int {
 	want, _ := value(src[from:end])
 	for to := from + 1; to < end; to++ {

@@ -40,8 +40,8 @@ type entry struct {
 	linked    bool // it may be a link: then the same holds for what it leads to
 }
 
-// entries are the parts of the home. ESTOP is none of them: whatever has that name is a stop. What lies in a directory of a
-// row is of the same owner, since nobody else can write there.
+// entries are the parts of the home. ESTOP is none of them: whatever has that name is a stop. What lies in a directory
+// of a row is of the same owner, since nobody else can write there.
 var entries = []entry{
 	{name: "config.toml", forbidden: notWritable, linked: true},
 	{name: "rules.toml", forbidden: notWritable},
@@ -89,9 +89,9 @@ var (
 		{name: ".d/head", forbidden: notWritable}, {name: ".d/tiles", dir: true, forbidden: notWritable}}
 )
 
-// Inspect finds what is wrong with the owners, kinds and modes of clawsh's home, of the configuration, and of the directories
-// above them. It only looks at some forty names, in a tenth of a millisecond. Where c is nil, the memory and the receipts are
-// at their usual places.
+// Inspect finds what is wrong with the owners, kinds and modes of clawsh's home, of the configuration, and of the
+// directories above them. It only looks at some forty names, in a tenth of a millisecond. Where c is nil, the memory
+// and the receipts are at their usual places.
 func Inspect(p Paths, c *Config) []Fault {
 	g := &guard{euid: os.Geteuid(), seen: map[string]bool{}}
 	if p.Explicit {
@@ -135,7 +135,8 @@ func CheckHome(p Paths, c *Config) error {
 	if n := len(faults) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
-	return envelope.Errorf(envelope.ExitConfig, faults[0].code, "%s; clawsh does not use files that others could have changed or read%s", faults[0], more).
+	return envelope.Errorf(envelope.ExitConfig, faults[0].code,
+		"%s; clawsh does not use files that others could have changed or read%s", faults[0], more).
 		WithHint("%s; clawsh doctor shows and repairs everything that is wrong", faults[0].Hint)
 }
 
@@ -255,7 +256,8 @@ func (g *guard) owned(path string, info fs.FileInfo) bool {
 	if uid == g.euid || uid == 0 {
 		return true
 	}
-	g.fault(path, insecure, "make it yours: "+shown(fmt.Sprintf("sudo chown %d", g.euid), path), "belongs to user %d, not to you", uid)
+	g.fault(path, insecure, "make it yours: "+shown(fmt.Sprintf("sudo chown %d", g.euid), path),
+		"belongs to user %d, not to you", uid)
 	return false
 }
 
@@ -287,7 +289,8 @@ func (g *guard) agents(dir string) {
 }
 
 // wayTo looks at every directory above a path, the topmost first: who can rename one of them can put another in its
-// place. One that others may write to needs the sticky bit, as /tmp has it; then what lies there is only its owner's to rename.
+// place. One that others may write to needs the sticky bit, as /tmp has it; then what lies there is only its owner's to
+// rename.
 func (g *guard) wayTo(path string) {
 	dir := filepath.Dir(path)
 	if g.seen["way "+dir] {

@@ -62,7 +62,8 @@ var faults = map[string]func(t *testing.T, path string, e entry) bool{
 		return !e.linked && os.Rename(path, path+".real") == nil && os.Symlink(path+".real", path) == nil
 	},
 	"a link to what others write": func(t *testing.T, path string, e entry) bool {
-		return os.Rename(path, path+".real") == nil && os.Chmod(path+".real", 0o777) == nil && os.Symlink(path+".real", path) == nil
+		return os.Rename(path, path+".real") == nil && os.Chmod(path+".real", 0o777) == nil &&
+			os.Symlink(path+".real", path) == nil
 	},
 	"a link to nothing": func(t *testing.T, path string, e entry) bool {
 		return os.RemoveAll(path) == nil && os.Symlink("/nonexistent/x", path) == nil
@@ -88,8 +89,8 @@ func mode(t *testing.T, path string, e entry, more fs.FileMode) bool {
 	return os.Chmod(path, old|more) == nil
 }
 
-// TestEveryEntryWithEveryFault: whatever is wrong with any part of the home, nothing starts; and where the mode is what is
-// wrong, setting the mode that the fault names mends it.
+// TestEveryEntryWithEveryFault: whatever is wrong with any part of the home, nothing starts; and where the mode is what
+// is wrong, setting the mode that the fault names mends it.
 func TestEveryEntryWithEveryFault(t *testing.T) {
 	_, names := wholeHome(t)
 	tried := 0
@@ -132,7 +133,8 @@ func TestTheWayToTheHome(t *testing.T) {
 		uid  int
 		ok   bool
 	}{{0o755, -1, true}, {0o700, -1, true}, {0o777 | fs.ModeSticky, -1, true}, {0o775 | fs.ModeSticky, -1, true},
-		{0o777, -1, false}, {0o775, -1, false}, {0o757, -1, false}, {0o755, 1234, false}, {0o755, 65534, false}, {0o755, 0, true}} {
+		{0o777, -1, false}, {0o775, -1, false}, {0o757, -1, false}, {0o755, 1234, false}, {0o755, 65534, false},
+		{0o755, 0, true}} {
 		p, _ := wholeHome(t)
 		up := filepath.Dir(p.Home)
 		if os.Chmod(up, c.mode) != nil || c.uid >= 0 && os.Chown(up, c.uid, -1) != nil {
@@ -169,7 +171,8 @@ func TestLinkedHomes(t *testing.T) {
 
 // TestElsewhere: what the configuration puts elsewhere is looked at there.
 func TestElsewhere(t *testing.T) {
-	for _, c := range []string{"[memory]\npath = \"$HOME/else/m.sqlite\"\n", "[receipts]\npath = \"$HOME/else/r.log\"\n"} {
+	for _, c := range []string{"[memory]\npath = \"$HOME/else/m.sqlite\"\n",
+		"[receipts]\npath = \"$HOME/else/r.log\"\n"} {
 		p, _ := wholeHome(t)
 		os.WriteFile(p.File, []byte(c), 0o600)
 		dir := filepath.Dir(p.Home) + "/else"
@@ -216,8 +219,9 @@ func TestNamedConfiguration(t *testing.T) {
 func TestHomesThatCannotBe(t *testing.T) {
 	for env, want := range map[[2]string]string{
 		{"", ""}: "HOME is not set", {"", "/x"}: "HOME is not set", {"x", ""}: "not an absolute path",
-		{"/a\nb", ""}: "newline", {"/a", "/b\nc"}: "CLAWSH_HOME", {"/a\x1bb", ""}: "U+001B", {"/a\u202eb", ""}: "U+202E",
-		{"/a\x80b", ""}: "UTF-8", {"/a\x7fb", ""}: "U+007F",
+		{"/a\nb", ""}: "newline", {"/a", "/b\nc"}: "CLAWSH_HOME", {"/a\x1bb", ""}: "U+001B",
+		{"/a\u202eb", ""}: "U+202E",
+		{"/a\x80b", ""}:   "UTF-8", {"/a\x7fb", ""}: "U+007F",
 	} {
 		vars := map[string]string{"HOME": env[0], "CLAWSH_HOME": env[1]}
 		_, err := Locate("", func(name string) string { return vars[name] })

@@ -32,9 +32,9 @@ func differs(a, b fs.FileInfo) bool {
 	return !os.SameFile(a, b) || a.Size() != b.Size() || !a.ModTime().Equal(b.ModTime())
 }
 
-// Outdated names the file by which a program that was started with this configuration has to be started again: the configuration
-// changed, or the rules are another file, which a program that has confined itself cannot open. Empty: neither. Rules that are
-// written into the same file count without.
+// Outdated names the file by which a program that was started with this configuration has to be started again: the
+// configuration changed, or the rules are another file, which a program that has confined itself cannot open. Empty:
+// neither. Rules that are written into the same file count without.
 func (c *Config) Outdated() string {
 	now := stamp(c.File, c.RulesPath())
 	if differs(c.stamps.file, now.file) {
@@ -50,7 +50,8 @@ func (c *Config) Outdated() string {
 	return ""
 }
 
-// SameSettings tells whether two readings of the configuration say the same, but for the rules that are written at the question.
+// SameSettings tells whether two readings of the configuration say the same, but for the rules that are written at the
+// question.
 func (c *Config) SameSettings(other *Config) bool {
 	a, b := *c, *other
 	a.stamps, b.stamps, a.Written, b.Written = stamps{}, stamps{}, nil, nil

@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// providerKind is a kind of provider. Where offer is set, onboard offers it as that. A server is asked at its base_url, in the dialect that
-// lib/provider has for it, and the fields that are its own cannot be set in body.
+// providerKind is a kind of provider. Where offer is set, onboard offers it as that. A server is asked at its base_url,
+// in the dialect that lib/provider has for it, and the fields that are its own cannot be set in body.
 type providerKind struct {
 	name, offer string
 	server      bool

@@ -23,8 +23,8 @@ const maxFileBytes = 1 << 20
 // maxKeyParts is how many parts a dotted key may have: more than twice as many as any that is known.
 const maxKeyParts = 32
 
-// Load reads, completes and checks the configuration. Its error is a *Problems if the file is wrong. A file that is missing
-// means the defaults, unless it was named.
+// Load reads, completes and checks the configuration. Its error is a *Problems if the file is wrong. A file that is
+// missing means the defaults, unless it was named.
 func Load(p Paths) (*Config, error) {
 	if err := CheckHome(p, nil); err != nil {
 		return nil, err
@@ -52,7 +52,8 @@ func Load(p Paths) (*Config, error) {
 
 // elsewhere tells whether the memory or the receipts lie where nobody has looked yet.
 func (c *Config) elsewhere() bool {
-	return c.Memory.Path != filepath.Join(c.Home, "memory.sqlite") || c.Receipts.Path != filepath.Join(c.Home, ReceiptsName)
+	return c.Memory.Path != filepath.Join(c.Home, "memory.sqlite") ||
+		c.Receipts.Path != filepath.Join(c.Home, ReceiptsName)
 }
 
 // Check is like Load, for a text that is about to be written to p.File.
@@ -138,8 +139,8 @@ func (l *lineCount) at(offset int) position {
 	return position{l.line + 1, offset - l.head + 1}
 }
 
-// keys finds the place of every key, those that are defined twice, and syntax errors. Keys are compared by their exact case, which
-// the decoder does not do. Elements of lists of tables are numbered: security.rules[2].name.
+// keys finds the place of every key, those that are defined twice, and syntax errors. Keys are compared by their exact
+// case, which the decoder does not do. Elements of lists of tables are numbered: security.rules[2].name.
 func keys(data []byte, problems *Problems) map[string]position {
 	k := keeper{lines: &lineCount{data: data}, at: map[string]position{}, dotted: map[string]bool{}, problems: problems}
 	var p unstable.Parser
@@ -174,7 +175,8 @@ func keys(data []byte, problems *Problems) map[string]position {
 			shape := p.Shape(p.Range(pe.Highlight))
 			line, column = shape.Start.Line, shape.Start.Column
 		}
-		problems.List = append(problems.List, Problem{Line: line, Column: column, Message: "syntax: " + syntaxMessage(err)})
+		problems.List = append(problems.List,
+			Problem{Line: line, Column: column, Message: "syntax: " + syntaxMessage(err)})
 	}
 	return k.at
 }
@@ -201,7 +203,8 @@ type keeper struct {
 
 func (k *keeper) keep(key string, pos position) {
 	if _, seen := k.at[key]; seen || k.dotted[key] {
-		k.problems.List = append(k.problems.List, Problem{Line: pos.line, Column: pos.column, Key: asWritten(key), Message: "is defined twice"})
+		k.problems.List = append(k.problems.List,
+			Problem{Line: pos.line, Column: pos.column, Key: asWritten(key), Message: "is defined twice"})
 		return
 	}
 	k.at[key] = pos
@@ -235,7 +238,8 @@ func (k *keeper) value(v *unstable.Node, key string) {
 	}
 }
 
-// keyOf is a key's name and place. One of too many parts is a problem: what is noted of each level grows with the square of them.
+// keyOf is a key's name and place. One of too many parts is a problem: what is noted of each level grows with the
+// square of them.
 func (k *keeper) keyOf(it unstable.Iterator) (name string, pos position, ok bool) {
 	var parts []string
 	pos = position{1, 1}
@@ -267,9 +271,8 @@ func syntaxMessage(err error) string {
 	return string(out)
 }
 
-// decode fills f. The decoder stops at a value of the wrong type, so such values are noted, blanked out, and the rest is
-// decoded again: all errors are reported in one pass.
-// It returns the keys that the decoder does not know.
+// decode fills f. The decoder stops at a value of the wrong type, so such values are noted, blanked out, and the rest
+// is decoded again: all errors are reported in one pass. It returns the keys that the decoder does not know.
 func decode(data []byte, f *file, problems *Problems) (unknown []Problem) {
 	models := f.Providers.Models
 	f.Providers.Models = nil
@@ -306,7 +309,8 @@ func decodeOnce(data []byte, f *file, problems *Problems) (key string, unknown [
 	case errors.As(err, &strict): // the validator reports them with suggestions; this is for what it overlooks
 		for _, e := range strict.Errors {
 			line, column := e.Position()
-			unknown = append(unknown, Problem{Line: line, Column: column, Key: strings.Join(e.Key(), "."), Message: "is not a known key"})
+			unknown = append(unknown, Problem{Line: line, Column: column, Key: strings.Join(e.Key(), "."),
+				Message: "is not a known key"})
 		}
 	case errors.As(err, &single):
 		line, column := single.Position()

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// looks remembers what paths are while one configuration is loaded: the same few directories stand above all that it names. A nil one
-// looks each time.
+// looks remembers what paths are while one configuration is loaded: the same few directories stand above all that it
+// names. A nil one looks each time.
 type looks map[string]looked
 
 type looked struct {

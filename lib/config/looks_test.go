@@ -38,7 +38,8 @@ func TestProgramsWithoutAWorkspace(t *testing.T) {
 	for _, named := range []string{"", g.dir + "/users/me/bare", g.dir + "/users/me"} {
 		p.Workspace, p.NoWorkspace = named, true
 		c, err := Load(p)
-		if err != nil || c.WorkspaceDir != "" || c.CheckWorkspace() == nil || len(c.WorkspaceEnv()) > 0 || c.Readable() != nil {
+		if err != nil || c.WorkspaceDir != "" || c.CheckWorkspace() == nil || len(c.WorkspaceEnv()) > 0 ||
+			c.Readable() != nil {
 			t.Errorf("%s: %v %+v", named, err, c)
 		}
 	}

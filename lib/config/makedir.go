@@ -38,8 +38,8 @@ func LookMissing(path string) (m Missing, err error) {
 	return m, err
 }
 
-// Make makes the directories that are missing, in the very directory that was looked at, and follows no link that has appeared there
-// since: whoever may write there could have a directory made elsewhere.
+// Make makes the directories that are missing, in the very directory that was looked at, and follows no link that has
+// appeared there since: whoever may write there could have a directory made elsewhere.
 func (m Missing) Make() error {
 	dir, err := openStep(nil, m.base, true)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMakeFollowsNoSwap exchanges each part of the way to a missing directory for a link between the look and the making, and then all
-// the time: nothing is made elsewhere.
+// TestMakeFollowsNoSwap exchanges each part of the way to a missing directory for a link between the look and the
+// making, and then all the time: nothing is made elsewhere.
 func TestMakeFollowsNoSwap(t *testing.T) {
 	for _, part := range []string{"a", "a/b", "a/b/c", "a/b/c/d"} {
 		dir, elsewhere := t.TempDir(), t.TempDir()
@@ -63,7 +63,8 @@ func TestMakeBesideSwapper(t *testing.T) {
 	made := 0
 	for range 300 {
 		m, err := LookMissing(dir + "/a/x/y")
-		if err != nil || !strings.HasPrefix(m.base, dir) { // looked at while it led elsewhere: that is what was seen, then
+		// looked at while it led elsewhere: that is what was seen, then
+		if err != nil || !strings.HasPrefix(m.base, dir) {
 			continue
 		}
 		if m.Make() == nil {

@@ -22,9 +22,9 @@ type target struct {
 	forbidden   fs.FileMode
 }
 
-// Mend takes from others the permissions that are the fault, and changes nothing else. Time has passed since
-// the inspection, and whoever may write above the home may have exchanged any part of the way: it changes only the very file that was
-// inspected, through a descriptor, and only if it is the caller's own.
+// Mend takes from others the permissions that are the fault, and changes nothing else. Time has passed since the
+// inspection, and whoever may write above the home may have exchanged any part of the way: it changes only the very
+// file that was inspected, through a descriptor, and only if it is the caller's own.
 func (f Fault) Mend() error {
 	if !f.Mendable() {
 		return fmt.Errorf("%s, which clawsh must not change", f)

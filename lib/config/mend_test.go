@@ -10,20 +10,28 @@ import (
 	"testing"
 )
 
-// TestMendsTouchNothingElse: between the look and the mend, anybody who may write there can put something else in the place.
+// TestMendsTouchNothingElse: between the look and the mend, anybody who may write there can put something else in the
+// place.
 func TestMendsTouchNothingElse(t *testing.T) {
 	for what, swap := range map[string]func(home, other string) error{
-		"a link":              func(home, other string) error { return os.Symlink(other+"/keys", home+"/keys") },
-		"a link to a file":    func(home, other string) error { return os.Symlink(other+"/keys/permit.pub", home+"/keys") },
-		"a directory's link":  func(home, other string) error { return os.Symlink("agents", home+"/keys") },
-		"a fifo":              func(home, other string) error { return syscall.Mkfifo(home+"/keys", 0o666) },
-		"nothing":             func(home, other string) error { return nil },
-		"another hard link":   func(home, other string) error { return os.Link(other+"/keys/permit.pub", home+"/keys") },
+		"a link": func(home, other string) error { return os.Symlink(other+"/keys", home+"/keys") },
+		"a link to a file": func(home, other string) error {
+			return os.Symlink(other+"/keys/permit.pub",
+				home+"/keys")
+		},
+		"a directory's link": func(home, other string) error { return os.Symlink("agents", home+"/keys") },
+		"a fifo":             func(home, other string) error { return syscall.Mkfifo(home+"/keys", 0o666) },
+		"nothing":            func(home, other string) error { return nil },
+		"another hard link": func(home, other string) error {
+			return os.Link(other+"/keys/permit.pub",
+				home+"/keys")
+		},
 		"a link to ourselves": func(home, other string) error { return os.Symlink("keys", home+"/keys") },
 	} {
 		p, _ := wholeHome(t)
 		other, _ := wholeHome(t)
-		for _, path := range []string{p.Home + "/keys", p.Home + "/keys/permit.pub", other.Home + "/keys", other.Home + "/keys/permit.pub", p.Home + "/agents"} {
+		for _, path := range []string{p.Home + "/keys", p.Home + "/keys/permit.pub", other.Home + "/keys",
+			other.Home + "/keys/permit.pub", p.Home + "/agents"} {
 			if err := os.Chmod(path, 0o777); err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +49,8 @@ func TestMendsTouchNothingElse(t *testing.T) {
 				t.Errorf("%s: %s was mended", what, f.Path)
 			}
 		}
-		for path, want := range map[string]os.FileMode{other.Home + "/keys": 0o777, other.Home + "/keys/permit.pub": 0o777, p.Home + "/agents": 0o755,
+		for path, want := range map[string]os.FileMode{other.Home + "/keys": 0o777,
+			other.Home + "/keys/permit.pub": 0o777, p.Home + "/agents": 0o755,
 			p.Home + "/gone": 0o777} {
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 				t.Errorf("%s: %s: %v, %v, want %v", what, path, info.Mode(), err, want)
@@ -163,7 +172,8 @@ func TestMendsOnlyWhatWasInspected(t *testing.T) {
 func TestMendsKeepOtherBits(t *testing.T) {
 	p, _ := wholeHome(t)
 	for bits, name := range map[fs.FileMode]string{
-		fs.ModeSetgid: "skills", fs.ModeSticky: "plugins", fs.ModeSetgid | fs.ModeSticky: "cache", fs.ModeSetuid: "history"} {
+		fs.ModeSetgid: "skills", fs.ModeSticky: "plugins", fs.ModeSetgid | fs.ModeSticky: "cache",
+		fs.ModeSetuid: "history"} {
 		path := filepath.Join(p.Home, name)
 		if err := os.Chmod(path, 0o775|bits); err != nil {
 			t.Fatal(err)
@@ -184,7 +194,8 @@ func TestMendsKeepOtherBits(t *testing.T) {
 func TestFaultsFromTheTop(t *testing.T) {
 	p, _ := wholeHome(t)
 	var want []string
-	for _, path := range []string{filepath.Dir(filepath.Dir(p.Home)), filepath.Dir(p.Home), p.Home, p.Home + "/keys", p.Home + "/keys/permit.key"} {
+	for _, path := range []string{filepath.Dir(filepath.Dir(p.Home)), filepath.Dir(p.Home), p.Home, p.Home + "/keys",
+		p.Home + "/keys/permit.key"} {
 		want = append(want, path)
 		os.Chmod(path, 0o777)
 	}

@@ -8,15 +8,17 @@ const (
 	envBackend = "CLAWSH_LLM_BACKEND"
 )
 
-// override takes the default agent and the backend from the environment. The backend "stub" is the built-in mock model, whatever provider is
-// configured: for tests and for trying things out, without a key and without a network.
+// override takes the default agent and the backend from the environment. The backend "stub" is the built-in mock model,
+// whatever provider is configured: for tests and for trying things out, without a key and without a network.
 func (p Paths) override(c *Config, problems *Problems) {
 	if p.getenv == nil {
 		return
 	}
 	if agent := p.getenv(envAgent); agent != "" {
 		if !isAgent(agent) {
-			problems.List = append(problems.List, Problem{Line: 1, Column: 1, Key: envAgent, Message: fmt.Sprintf("%s: want lower-case letters, digits, _ and -", quote("", agent))})
+			problems.List = append(problems.List,
+				Problem{Line: 1, Column: 1, Key: envAgent,
+					Message: fmt.Sprintf("%s: want lower-case letters, digits, _ and -", quote("", agent))})
 		}
 		c.DefaultAgent = agent
 	}
@@ -30,6 +32,8 @@ func (p Paths) override(c *Config, problems *Problems) {
 			c.Agents[id] = a
 		}
 	default:
-		problems.List = append(problems.List, Problem{Line: 1, Column: 1, Key: envBackend, Message: fmt.Sprintf("%s: want stub, the only backend", quote("", backend))})
+		problems.List = append(problems.List,
+			Problem{Line: 1, Column: 1, Key: envBackend,
+				Message: fmt.Sprintf("%s: want stub, the only backend", quote("", backend))})
 	}
 }

@@ -27,8 +27,8 @@ type Paths struct {
 	looks       looks
 }
 
-// Locate finds home and file: the home is $CLAWSH_HOME or ~/.clawsh; the file is the flag's, $CLAWSH_CONFIG or config.toml
-// in the home.
+// Locate finds home and file: the home is $CLAWSH_HOME or ~/.clawsh; the file is the flag's, $CLAWSH_CONFIG or
+// config.toml in the home.
 func Locate(flag string, getenv func(string) string) (Paths, error) {
 	p := Paths{Home: getenv("CLAWSH_HOME"), File: flag, getenv: getenv}
 	if err := checkVariables(getenv); err != nil {
@@ -54,8 +54,8 @@ func Locate(flag string, getenv func(string) string) (Paths, error) {
 	return p, nil
 }
 
-// checkVariables refuses what no path can be made of. HOME is needed even where CLAWSH_HOME is set: without it nobody knows which
-// files are the user's secrets.
+// checkVariables refuses what no path can be made of. HOME is needed even where CLAWSH_HOME is set: without it nobody
+// knows which files are the user's secrets.
 func checkVariables(getenv func(string) string) error {
 	if getenv("HOME") == "" {
 		return envelope.Errorf(envelope.ExitConfig, "config.home", "HOME is not set, so clawsh cannot find your files").
@@ -63,7 +63,8 @@ func checkVariables(getenv func(string) string) error {
 	}
 	for _, name := range []string{"HOME", "CLAWSH_HOME", "CLAWSH_CONFIG"} {
 		if bad := unprintable(getenv(name)); bad != "" {
-			return envelope.Errorf(envelope.ExitConfig, "config.home", "the path in %s contains %s, which the policy does not accept", name, bad).
+			return envelope.Errorf(envelope.ExitConfig, "config.home",
+				"the path in %s contains %s, which the policy does not accept", name, bad).
 				WithHint("set %s to a directory whose name has only printable characters", name)
 		}
 	}
@@ -101,8 +102,8 @@ func variablesOf(path string) []string {
 	return names
 }
 
-// PathEnv returns the names of the environment variables that paths of the configuration name: other programs of ours need them
-// to read it. A provider's key is none of them.
+// PathEnv returns the names of the environment variables that paths of the configuration name: other programs of ours
+// need them to read it. A provider's key is none of them.
 func PathEnv(c *Config, err error) []string {
 	var names, keys []string
 	var problems *Problems
@@ -126,8 +127,8 @@ func (c *Config) HomeEnv() []string {
 	return env
 }
 
-// expand resolves ~ and variables in a path and makes it absolute, relative to the home directory of the user never to the
-// working directory: what a policy means must not depend on where it is read.
+// expand resolves ~ and variables in a path and makes it absolute, relative to the home directory of the user never to
+// the working directory: what a policy means must not depend on where it is read.
 func (p Paths) expand(path string) (string, error) {
 	var missing string
 	out := os.Expand(path, func(name string) string {

@@ -46,7 +46,8 @@ func (p *Problems) ExitCode() int { return envelope.ExitConfig }
 func (p *Problems) ErrorCode() string { return "config.invalid" }
 
 func (p *Problems) sort() {
-	slices.SortStableFunc(p.List, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+	slices.SortStableFunc(p.List,
+		func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
 	p.List = slices.CompactFunc(p.List, func(a, b Problem) bool { return a == b })
 }
 

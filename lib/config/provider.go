@@ -32,7 +32,8 @@ func (v *validator) provider(key string, p Provider) {
 	}
 	for name, value := range p.Query {
 		if secretParameter(name) || holdsSecret(value) {
-			v.problem(key+".query."+quoteDots(name), "(not shown): secrets belong in the environment: use api_key_env or headers_env")
+			v.problem(key+".query."+quoteDots(name),
+				"(not shown): secrets belong in the environment: use api_key_env or headers_env")
 		}
 	}
 }
@@ -90,7 +91,8 @@ func holdsSecret(value any) bool {
 // isHeader tells whether a header of that name may be set.
 func isHeader(name string) bool {
 	const token = lower + upper + digits + "!#$%&'*+-.^_`|~"
-	own := []string{"host", "content-length", "content-type", "transfer-encoding", "connection", "accept", "accept-encoding", "upgrade", "te", "trailer", "expect"}
+	own := []string{"host", "content-length", "content-type", "transfer-encoding", "connection", "accept",
+		"accept-encoding", "upgrade", "te", "trailer", "expect"}
 	return made(name, 128, token, token) && !slices.Contains(own, strings.ToLower(name))
 }
 
@@ -101,7 +103,8 @@ func secretHeader(name string) bool {
 
 func secretParameter(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"key", "token", "secret", "password", "signature", "credential"}, func(w string) bool { return strings.HasSuffix(name, w) })
+	return slices.ContainsFunc([]string{"key", "token", "secret", "password", "signature", "credential"},
+		func(w string) bool { return strings.HasSuffix(name, w) })
 }
 
 func (v *validator) baseURL(key, value string) {

@@ -38,7 +38,9 @@ func TestWhatAServerIsSent(t *testing.T) {
 		if strings.HasPrefix(text, "base_url") {
 			base = ""
 		}
-		err := Check([]byte("[providers.models.web]\nkind = \"openai-compatible\"\n"+base+text+"\n"), Paths{Home: home + "/.clawsh", File: home + "/.clawsh/config.toml", getenv: func(name string) string { return map[string]string{"HOME": home}[name] }})
+		err := Check([]byte("[providers.models.web]\nkind = \"openai-compatible\"\n"+base+text+"\n"),
+			Paths{Home: home + "/.clawsh", File: home + "/.clawsh/config.toml",
+				getenv: func(name string) string { return map[string]string{"HOME": home}[name] }})
 		var p *Problems
 		said := ""
 		if errors.As(err, &p) {
@@ -51,7 +53,8 @@ func TestWhatAServerIsSent(t *testing.T) {
 			t.Errorf("%s: %v %s, want %s", text, err, said, want)
 		}
 	}
-	c := &Config{Providers: map[string]Provider{"a": {APIKeyEnv: "K", HeadersEnv: map[string]string{"x": "H", "y": "K"}}}}
+	c := &Config{Providers: map[string]Provider{"a": {APIKeyEnv: "K",
+		HeadersEnv: map[string]string{"x": "H", "y": "K"}}}}
 	if got := strings.Join(c.SecretEnv(), " "); got != "H K" {
 		t.Error(got)
 	}

@@ -18,9 +18,12 @@ type ReadRoot struct {
 }
 
 // secretNames are names in a home directory with keys, passwords and browser data: no read root shows them.
-var secretNames = []string{".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pgpass", ".my.cnf", ".git-credentials", ".npmrc", ".pypirc",
-	".config/gcloud", ".config/gh", ".config/hub", ".config/op", ".config/rclone", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
-	".mozilla", ".password-store", ".local/share/keyrings", ".vault-token", ".terraform.d", ".cargo/credentials.toml", ".clawsh",
+var secretNames = []string{".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pgpass", ".my.cnf",
+	".git-credentials", ".npmrc", ".pypirc",
+	".config/gcloud", ".config/gh", ".config/hub", ".config/op", ".config/rclone", ".config/google-chrome",
+	".config/chromium", ".config/BraveSoftware",
+	".mozilla", ".password-store", ".local/share/keyrings", ".vault-token", ".terraform.d", ".cargo/credentials.toml",
+	".clawsh",
 	".bash_history", ".zsh_history", ".python_history", ".psql_history"}
 
 // SecretPaths returns the places in a home directory with keys, passwords and browser data.
@@ -44,19 +47,23 @@ func (v *validator) readRoots(c *Config) {
 		switch {
 		case root == "":
 		case root == "/" || home != "" && place.Within(root, filepath.Clean(home)):
-			v.problem("security.read_roots", "%s: is or contains your home directory; want a directory below it", quote("", p))
+			v.problem("security.read_roots", "%s: is or contains your home directory; want a directory below it",
+				quote("", p))
 		case place.Within(root, c.Home) || place.Within(c.Home, root):
-			v.problem("security.read_roots", "%s: it and clawsh's home %s must not contain each other", quote("", p), c.Home)
+			v.problem("security.read_roots", "%s: it and clawsh's home %s must not contain each other", quote("", p),
+				c.Home)
 		case place.Within("/dev", root) || place.Within("/proc", root) || place.Within("/sys", root):
 			v.problem("security.read_roots", "%s: contains devices and system state, not files", quote("", p))
 		case slices.ContainsFunc(sandboxOwn, func(own string) bool { return place.Within(root, own) }):
-			v.problem("security.read_roots", "%s: programs have their own temporary directories there; want another directory, such as /var/log", quote("", p))
+			v.problem("security.read_roots",
+				"%s: programs have their own temporary directories there; want another directory, such as /var/log",
+				quote("", p))
 		}
 	}
 }
 
-// findReadRoots tells which read roots are in force. What a name leads to by links is not read: who may write there could change
-// where it leads.
+// findReadRoots tells which read roots are in force. What a name leads to by links is not read: who may write there
+// could change where it leads.
 func (p Paths) findReadRoots(c *Config) {
 	c.ReadRoots = nil
 	for _, root := range c.Security.ReadRoots {
@@ -81,7 +88,8 @@ func (p Paths) unreadable(c *Config, root string) string {
 		return "it is a link to " + real + ": name that"
 	case !info.IsDir():
 		return "it is not a directory"
-	case c.Workspace.Err == nil && c.Workspace.Dir != "" && (place.Within(c.Workspace.Dir, root) || place.Within(c.Workspace.Real, root)):
+	case c.Workspace.Err == nil && c.Workspace.Dir != "" &&
+		(place.Within(c.Workspace.Dir, root) || place.Within(c.Workspace.Real, root)):
 		return "it is in the workspace"
 	}
 	for _, held := range []string{p.getenv("HOME"), c.Home, c.File, c.Memory.Path, c.Receipts.Path} {

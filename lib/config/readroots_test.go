@@ -24,7 +24,8 @@ read_roots = ["$DIR/secret", "$DIR/tosecret", "$DIR/none", "$DIR/plain", "$DIR/u
 			t.Errorf("%s: %q, want %q", r.Path, r.Why, want[i])
 		}
 	}
-	if got := c.Readable(); len(got) != 2 || c.ReadRootOf(g.dir+"/secret/../secret/x") != g.dir+"/secret" || c.ReadRootOf(g.dir+"/secrets") != "" || c.ReadRootOf("secret") != "" {
+	if got := c.Readable(); len(got) != 2 || c.ReadRootOf(g.dir+"/secret/../secret/x") != g.dir+"/secret" ||
+		c.ReadRootOf(g.dir+"/secrets") != "" || c.ReadRootOf("secret") != "" {
 		t.Errorf("%v", got)
 	}
 	// the home directory under another name, once the root is looked at

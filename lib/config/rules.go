@@ -8,8 +8,9 @@ import (
 
 // Rule is a user's own rule about tool calls: an expression, and the decision when it is true.
 type Rule struct {
-	Name     string   `toml:"name" json:"name"`                              // the verdict's rule is rule.NAME
-	When     string   `toml:"when" json:"when"`                              // a jq expression over the call and what the built-in rules found
+	Name string `toml:"name" json:"name"` // the verdict's rule is rule.NAME
+	// a jq expression over the call and what the built-in rules found
+	When     string   `toml:"when" json:"when"`
 	Decide   string   `toml:"decide" want:"deny|ask|allow" json:"decide"`    // deny, ask or allow
 	Reason   string   `toml:"reason,omitempty" json:"reason,omitzero"`       // for the verdict
 	Match    []string `toml:"match,omitempty" json:"match,omitzero"`         // calls, as JSON, for which it must hold
@@ -17,7 +18,8 @@ type Rule struct {
 	Origin   string   `toml:"-" json:"origin,omitzero"`                      // RuleOfConfig or RuleWritten
 }
 
-// rules checks what a rule is made of. Whether its expression compiles, and holds where it should, the policy finds out.
+// rules checks what a rule is made of. Whether its expression compiles, and holds where it should, the policy finds
+// out.
 func (v *validator) rules(rules []Rule) {
 	seen := map[string]bool{}
 	for i, r := range rules {

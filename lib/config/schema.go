@@ -10,9 +10,10 @@ import (
 	"sync"
 )
 
-// The struct tags of the configuration say all that is checked of a key by itself: toml its name, and want its values: words with |
-// between them, or numbers as LOW..HIGH, where either may be missing, after 0| if 0 stands for none; kinds stands for the kinds of
-// providers. A unit is named where the key's name does not end in it, and why says why there is one value only.
+// The struct tags of the configuration say all that is checked of a key by itself: toml its name, and want its values:
+// words with | between them, or numbers as LOW..HIGH, where either may be missing, after 0| if 0 stands for none; kinds
+// stands for the kinds of providers. A unit is named where the key's name does not end in it, and why says why there is
+// one value only.
 
 // field is a key as the structs declare it. Its key has * for a name of the user's choice.
 type field struct {
@@ -81,7 +82,8 @@ var schema = sync.OnceValue(func() map[string]*field {
 	return all
 })
 
-// find returns the declaration of a key as it stands in a file, and whether there is one. Of a key in an open table that is the table.
+// find returns the declaration of a key as it stands in a file, and whether there is one. Of a key in an open table
+// that is the table.
 func find(key string) (*field, bool) {
 	at, ok := schema()[key]
 	if ok && !strings.Contains(key, "*") {

@@ -35,10 +35,14 @@ func TestKeys(t *testing.T) {
 		all[k.Name] = k
 	}
 	for _, want := range []Key{
-		{"security.autonomy", "text", `"supervised"`, "readonly, supervised or full", "", "", "readonly: changes nothing; supervised: asks before changes; full: never asks"},
-		{"limits.shell_timeout_s", "number", "15.0", "0.01 to 86400", "", "seconds", "of a command that does not ask for another time; 15 without this key"},
-		{"providers.models.*.max_retries", "whole number", "", "0 to 20", "2", "", "2 if unset; on 429, 5xx and network errors"},
-		{"receipts.rotate_bytes", "whole number", "67108864", "65536 to 1099511627776, or 0 for never", "", "bytes", "then the log continues in a new file; 0: never"},
+		{"security.autonomy", "text", `"supervised"`, "readonly, supervised or full", "", "",
+			"readonly: changes nothing; supervised: asks before changes; full: never asks"},
+		{"limits.shell_timeout_s", "number", "15.0", "0.01 to 86400", "", "seconds",
+			"of a command that does not ask for another time; 15 without this key"},
+		{"providers.models.*.max_retries", "whole number", "", "0 to 20", "2", "",
+			"2 if unset; on 429, 5xx and network errors"},
+		{"receipts.rotate_bytes", "whole number", "67108864", "65536 to 1099511627776, or 0 for never", "", "bytes",
+			"then the log continues in a new file; 0: never"},
 		{"usage.prices.model", "text", "", "", `"local-model"`, "", "a trailing * matches any suffix"},
 	} {
 		if all[want.Name] != want {
@@ -47,7 +51,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestEveryValueIsChecked sets each key to values that its tag forbids, to the limits that it allows, and to a value of no type it has.
+// TestEveryValueIsChecked sets each key to values that its tag forbids, to the limits that it allows, and to a value of
+// no type it has.
 func TestEveryValueIsChecked(t *testing.T) {
 	for f := range fields("", reflect.TypeFor[file]()) {
 		if f.Tag.Get("toml") == "" || f.key == "security.rules" || f.key == "usage.prices" {
@@ -71,18 +76,21 @@ func TestEveryValueIsChecked(t *testing.T) {
 			refused = append(refused, fmt.Sprintf(whole, low-1))
 			allowed = append(allowed, fmt.Sprintf(whole, low))
 			if high < math.MaxFloat64 {
-				refused, allowed = append(refused, fmt.Sprintf(whole, high+1)), append(allowed, fmt.Sprintf(whole, high))
+				refused, allowed = append(refused, fmt.Sprintf(whole, high+1)),
+					append(allowed, fmt.Sprintf(whole, high))
 			}
 		}
 		table, name := above(f.key), f.name()
 		for _, value := range refused {
 			said := problemsOf(t, table, name, value)
-			if !strings.Contains(said, "want ") && !strings.Contains(said, "remove this key") || !strings.Contains(said, name) {
+			if !strings.Contains(said, "want ") && !strings.Contains(said, "remove this key") ||
+				!strings.Contains(said, name) {
 				t.Errorf("%s = %s: %q", f.key, value, said)
 			}
 		}
 		for _, value := range allowed {
-			if said := problemsOf(t, table, name, value); strings.Contains(said, "want "+f.unit()) && said != "" && !strings.Contains(said, "less than") {
+			if said := problemsOf(t, table, name, value); strings.Contains(said, "want "+f.unit()) && said != "" &&
+				!strings.Contains(said, "less than") {
 				t.Errorf("%s = %s: %q", f.key, value, said)
 			}
 		}

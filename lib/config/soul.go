@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultSoul is the system prompt that init writes, and that is in force without a soul.md. It is short: every byte of it
-// is paid for on every call.
+// DefaultSoul is the system prompt that init writes, and that is in force without a soul.md. It is short: every byte of
+// it is paid for on every call.
 const DefaultSoul = `You are clawsh, a careful assistant on the user's own machine.
 Answer in plain text, briefly. Use the tools when they help; paths are relative to the workspace.
 A tool call may be denied by policy or by the user: then say so, and do not try to get around it.

@@ -11,8 +11,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// template is the configuration that init writes, but for the values: a line that has a key without one gets the default. The comment
-// beside a key, or else the one above it, documents the key.
+// template is the configuration that init writes, but for the values: a line that has a key without one gets the
+// default. The comment beside a key, or else the one above it, documents the key.
 //
 //go:embed template.txt
 var template string
@@ -55,7 +55,8 @@ func Keys() []Key {
 	}
 	var all []Key
 	for f := range fields("", reflect.TypeFor[file]()) {
-		k := Key{Name: f.key, Type: kind(f.Type), Want: f.wanted(), Unit: f.unit(), Doc: told[f.key].doc, Example: told[f.key].value}
+		k := Key{Name: f.key, Type: kind(f.Type), Want: f.wanted(), Unit: f.unit(), Doc: told[f.key].doc,
+			Example: told[f.key].value}
 		if v := valueOf(d, f.key); v.IsValid() && !strings.HasPrefix(k.Type, "table") {
 			k.Default, k.Example = literal(v), ""
 		}
@@ -64,7 +65,8 @@ func Keys() []Key {
 	return all
 }
 
-// templateLine is a line of the template. Where it is about a key, or begins a table, that is key, and name what a pair begins with; doc is what its comment says.
+// templateLine is a line of the template. Where it is about a key, or begins a table, that is key, and name what a pair
+// begins with; doc is what its comment says.
 type templateLine struct {
 	text, key, name, value, doc string
 }
@@ -168,8 +170,10 @@ func list(items []string) string {
 // DisplayTOML returns the current configuration as TOML that can be loaded again. It contains no secrets, only names
 // of variables.
 func (c *Config) DisplayTOML() string {
-	b, err := toml.Marshal(file{Workspace: c.Workspace.Mode, WorkspaceDir: c.Workspace.Fixed, DefaultProvider: c.DefaultProvider, DefaultModel: c.DefaultModel,
-		DefaultAgent: c.DefaultAgent, Security: c.Security, Sandbox: c.Sandbox, Limits: c.Limits, Usage: c.Usage, Context: c.Context, Channels: c.Channels, Memory: c.Memory, Receipts: c.Receipts,
+	b, err := toml.Marshal(file{Workspace: c.Workspace.Mode, WorkspaceDir: c.Workspace.Fixed,
+		DefaultProvider: c.DefaultProvider, DefaultModel: c.DefaultModel,
+		DefaultAgent: c.DefaultAgent, Security: c.Security, Sandbox: c.Sandbox, Limits: c.Limits, Usage: c.Usage,
+		Context: c.Context, Channels: c.Channels, Memory: c.Memory, Receipts: c.Receipts,
 		Agents: c.Agents, Providers: providers{c.Providers}})
 	if err != nil {
 		return fmt.Sprintf("# cannot be shown: %v\n", err)

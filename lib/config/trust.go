@@ -50,7 +50,8 @@ func ReadTrust(home string) (Trust, error) {
 		}
 	}
 	if err != nil {
-		return Trust{}, envelope.Errorf(envelope.ExitConfig, "workspace.trust", "read the trusted directories in %s: %w", TrustPath(home), reason(err)).
+		return Trust{}, envelope.Errorf(envelope.ExitConfig, "workspace.trust",
+			"read the trusted directories in %s: %w", TrustPath(home), reason(err)).
 			WithHint("correct the file, or remove it; then no directory is trusted")
 	}
 	return t, nil
@@ -81,8 +82,8 @@ func readOwn(path string, most int) ([]byte, error) {
 	return data, err
 }
 
-// Mark is what a directory is known by, given its device and inode: these, and when it was made, where the file system tells. The
-// next directory under a name often gets the number of the one that was removed.
+// Mark is what a directory is known by, given its device and inode: these, and when it was made, where the file system
+// tells. The next directory under a name often gets the number of the one that was removed.
 func Mark(path, id string) string {
 	if at := born(path); at != "" {
 		return id + ":" + at
@@ -141,8 +142,8 @@ func (t Trust) Text() ([]byte, error) {
 	return append([]byte("# Directories in which the agent may work (workspace = \"here\"). See: clawsh workspace list\n"), b...), nil
 }
 
-// Candidate is a directory that a person wants to trust: where it leads, and which it is. One that could not be a workspace is
-// refused.
+// Candidate is a directory that a person wants to trust: where it leads, and which it is. One that could not be a
+// workspace is refused.
 func (p Paths) Candidate(c *Config, dir string) (Trusted, error) {
 	w := Workspace{Dir: dir, From: FromFlag}
 	info, err := w.find()

@@ -36,10 +36,12 @@ func Strangers(home string) []Stranger {
 
 // belongs tells whether a name is one that clawsh gives, also for what it writes beside a file.
 func belongs(name string) bool {
-	if name == "ESTOP" || strings.HasPrefix(name, ".") && (strings.Contains(name, ".tmp-") || strings.HasPrefix(name, ".clawsh-")) {
+	if name == "ESTOP" || strings.HasPrefix(name, ".") &&
+		(strings.Contains(name, ".tmp-") || strings.HasPrefix(name, ".clawsh-")) {
 		return true
 	}
-	for _, whole := range []string{"memory.sqlite", ReceiptsName, "audit.jsonl", "config.toml"} { // -wal, .d, .foreign, a copy that somebody kept
+	// -wal, .d, .foreign, a copy that somebody kept
+	for _, whole := range []string{"memory.sqlite", ReceiptsName, "audit.jsonl", "config.toml"} {
 		if strings.HasPrefix(name, whole) {
 			return true
 		}

@@ -12,8 +12,8 @@ type Usage struct {
 	Prices   []Price `toml:"prices,omitempty"`
 }
 
-// Price is what a model costs, in the currency, for a million tokens. Model is its name, or the beginning of it with a * behind;
-// Provider, if set, is the only provider whose price it is. Of the prices that fit the first counts.
+// Price is what a model costs, in the currency, for a million tokens. Model is its name, or the beginning of it with a
+// * behind; Provider, if set, is the only provider whose price it is. Of the prices that fit the first counts.
 type Price struct {
 	Model            string  `toml:"model"`
 	Provider         string  `toml:"provider,omitempty"`
@@ -43,7 +43,8 @@ func (p Price) fits(provider, model string) bool {
 }
 
 func (v *validator) usage(u *Usage, c *Config) {
-	if len(u.Currency) == 0 || len(u.Currency) > 8 || strings.ContainsFunc(u.Currency, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if len(u.Currency) == 0 || len(u.Currency) > 8 ||
+		strings.ContainsFunc(u.Currency, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		v.problem("usage.currency", "%s: want a short name, such as USD", quote("", u.Currency))
 	}
 	for i, p := range u.Prices {

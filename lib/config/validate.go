@@ -61,7 +61,8 @@ func asWritten(key string) string {
 func (v *validator) check(f *file, c *Config) {
 	v.unknownKeys()
 	c.Sandbox = f.Sandbox
-	c.Security, c.Providers, c.Channels, c.Memory, c.Receipts = f.Security, f.Providers.Models, f.Channels, f.Memory, f.Receipts
+	c.Security, c.Providers, c.Channels, c.Memory, c.Receipts = f.Security, f.Providers.Models, f.Channels, f.Memory,
+		f.Receipts
 	c.Agents, c.Limits, c.Usage, c.Context = f.Agents, f.Limits, f.Usage, f.Context
 	c.DefaultProvider, c.DefaultModel, c.DefaultAgent = f.DefaultProvider, f.DefaultModel, f.DefaultAgent
 	v.values("", "", reflect.ValueOf(f).Elem())
@@ -76,7 +77,8 @@ func (v *validator) check(f *file, c *Config) {
 	v.projectFile(c.Context.ProjectFile)
 	for _, t := range c.Channels.CLI.ToolsAllow {
 		if _, known := card.Find(t); !known {
-			v.problem("channels.cli.tools_allow", "%s: want names among %s", quote("", t), strings.Join(card.Names(), ", "))
+			v.problem("channels.cli.tools_allow", "%s: want names among %s", quote("", t),
+				strings.Join(card.Names(), ", "))
 		}
 	}
 }
@@ -120,8 +122,11 @@ func (v *validator) path(key, value string) string {
 
 // workspaceDir expands the fixed workspace. Who writes . or $PWD means the directory in which clawsh is started.
 func (v *validator) workspaceDir(value string) string {
-	if first, _, _ := strings.Cut(value, "/"); first == "." || first == ".." || strings.Contains(value, "$PWD") || strings.Contains(value, "${PWD}") {
-		v.problem("workspace_dir", `%s: want an absolute path; for the directory in which clawsh is started, write workspace = "here"`, quote("", value))
+	if first, _, _ := strings.Cut(value, "/"); first == "." || first == ".." || strings.Contains(value, "$PWD") ||
+		strings.Contains(value, "${PWD}") {
+		v.problem("workspace_dir",
+			`%s: want an absolute path; for the directory in which clawsh is started, write workspace = "here"`,
+			quote("", value))
 		return ""
 	}
 	return v.path("workspace_dir", value)
@@ -138,7 +143,8 @@ func (v *validator) places(f *file, c *Config) {
 	if c.WorkspaceDir == "" {
 		return
 	}
-	for key, path := range map[string]string{"memory.path": c.Memory.Path, "receipts.path": c.Receipts.Path, "workspace_dir": c.File} {
+	for key, path := range map[string]string{"memory.path": c.Memory.Path, "receipts.path": c.Receipts.Path,
+		"workspace_dir": c.File} {
 		if place.Within(c.WorkspaceDir, path) {
 			v.problem(key, "%s must not lie in the workspace, where tools write", path)
 		}
@@ -157,18 +163,21 @@ func (v *validator) places(f *file, c *Config) {
 func (v *validator) security(s *Security) {
 	for _, name := range s.ForbiddenCommands {
 		if !isCommand(name) {
-			v.problem("security.forbidden_commands", "%s: want a program's plain name, without directory or arguments", quote("", name))
+			v.problem("security.forbidden_commands", "%s: want a program's plain name, without directory or arguments",
+				quote("", name))
 		}
 	}
 	for _, name := range s.AllowedCommands {
 		program, word, both := strings.Cut(name, " ")
 		if !isCommand(program) || both && (!isCommand(word) || program != "go" && program != "git") {
-			v.problem("security.allowed_commands", "%s: want a program's plain name, without directory or arguments, or go or git and one word, such as \"go test\"", quote("", name))
+			v.problem("security.allowed_commands",
+				"%s: want a program's plain name, without directory or arguments, or go or git and one word, such as \"go test\"", quote("", name))
 		}
 	}
 	for _, d := range s.AllowedDomains {
 		if !isDomain(d) {
-			v.problem("security.allowed_domains", `%s: want a host name in lower case, or "*.example.com": no scheme, port or path`, quote("", d))
+			v.problem("security.allowed_domains",
+				`%s: want a host name in lower case, or "*.example.com": no scheme, port or path`, quote("", d))
 		}
 	}
 }
@@ -215,7 +224,8 @@ func (v *validator) shellTimeout(l *Limits) {
 		return
 	}
 	if v.has("limits.shell_timeout_max_s") {
-		v.problem("limits.shell_timeout_max_s", "%g: less than shell_timeout_s, %g", l.ShellTimeoutMaxS, l.ShellTimeoutS)
+		v.problem("limits.shell_timeout_max_s", "%g: less than shell_timeout_s, %g", l.ShellTimeoutMaxS,
+			l.ShellTimeoutS)
 	}
 	l.ShellTimeoutMaxS = l.ShellTimeoutS
 }

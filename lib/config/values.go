@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// values checks each value of a table, and of the tables below it, by the tags of its key. Which says which element of a list it is in.
+// values checks each value of a table, and of the tables below it, by the tags of its key. Which says which element of
+// a list it is in.
 func (v *validator) values(table, which string, t reflect.Value) {
 	for i := range t.NumField() {
 		f, val := field{StructField: t.Type().Field(i)}, t.Field(i)

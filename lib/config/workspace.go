@@ -69,8 +69,8 @@ func (p Paths) places(c *Config, mode string) {
 	p.findReadRoots(c)
 }
 
-// workspace finds the workspace in force. What is wrong with the directory is left to those who need one: receipts can be
-// verified anywhere.
+// workspace finds the workspace in force. What is wrong with the directory is left to those who need one: receipts can
+// be verified anywhere.
 func (p Paths) workspace(c *Config, mode string) Workspace {
 	w := Workspace{Mode: mode, Fixed: c.WorkspaceDir, Dir: c.WorkspaceDir, From: FromConfig}
 	switch env := p.getenv(EnvWorkspace); {
@@ -94,7 +94,8 @@ func (p Paths) workspace(c *Config, mode string) Workspace {
 	case id == w.ID:
 		w.toldBy(p.getenv(EnvWorkspaceFrom))
 	default:
-		w.Err = envelope.Errorf(envelope.ExitDenied, "workspace.changed", "another directory has replaced the workspace %s since the turn began", w.Dir)
+		w.Err = envelope.Errorf(envelope.ExitDenied, "workspace.changed",
+			"another directory has replaced the workspace %s since the turn began", w.Dir)
 	}
 	return w
 }
@@ -112,7 +113,8 @@ func (w *Workspace) find() (fs.FileInfo, error) {
 	named := w.Dir
 	if !filepath.IsAbs(named) {
 		if w.From == FromEnvironment {
-			return nil, w.failure("invalid", "%s %s: want an absolute path", EnvWorkspace, quote("", named)).WithHint("for a directory relative to this one: -C DIR")
+			return nil, w.failure("invalid", "%s %s: want an absolute path", EnvWorkspace, quote("", named)).
+				WithHint("for a directory relative to this one: -C DIR")
 		}
 		at, err := os.Getwd()
 		if err != nil {
@@ -132,7 +134,8 @@ func (w *Workspace) find() (fs.FileInfo, error) {
 		return nil, w.failure("missing", "the workspace %s cannot be used: %w", quote("", w.Dir), reason(err))
 	}
 	if !utf8.ValidString(real) || strings.ContainsFunc(real, unicode.IsControl) {
-		return nil, w.failure("invalid", "the workspace %s cannot be used: its path contains unprintable bytes", quote("", real))
+		return nil, w.failure("invalid", "the workspace %s cannot be used: its path contains unprintable bytes",
+			quote("", real))
 	}
 	info, err := os.Stat(real)
 	if err == nil && !info.IsDir() {
@@ -179,8 +182,8 @@ func owner(info fs.FileInfo) int {
 	return -1
 }
 
-// admit refuses a workspace in which tools would own what is not theirs. Directories are compared by what they are and not only
-// by their names, which links and bind mounts give them several of.
+// admit refuses a workspace in which tools would own what is not theirs. Directories are compared by what they are and
+// not only by their names, which links and bind mounts give them several of.
 func (p Paths) admit(c *Config, w *Workspace, info fs.FileInfo) error {
 	if why := p.unfit(c, w.Real, info); why != "" {
 		hint := "choose a separate directory for the agent: clawsh -C DIR …"
@@ -201,9 +204,11 @@ func (p Paths) unfit(c *Config, real string, info fs.FileInfo) string {
 	if home != "" {
 		usual = filepath.Join(home, ".clawsh")
 	}
-	for _, held := range []struct{ what, path string }{{"your home directory", home}, {"clawsh's home", c.Home}, {"clawsh's home", usual},
+	for _, held := range []struct{ what, path string }{{"your home directory", home}, {"clawsh's home", c.Home},
+		{"clawsh's home", usual},
 		{"clawsh's configuration", c.File}, {"clawsh's memory", c.Memory.Path}, {"the receipts", c.Receipts.Path}} {
-		if held.path != "" && (held.path == c.Home || !place.Within(c.Home, held.path)) && p.looks.holds(info, held.path) {
+		if held.path != "" && (held.path == c.Home || !place.Within(c.Home, held.path)) &&
+			p.looks.holds(info, held.path) {
 			return "it is or contains " + held.what
 		}
 	}
@@ -230,8 +235,8 @@ func among(dirs []fs.FileInfo, dir fs.FileInfo) bool {
 	return slices.ContainsFunc(dirs, func(d fs.FileInfo) bool { return os.SameFile(d, dir) })
 }
 
-// here turns the directory in which clawsh was started into its repository's root, and asks whether it is trusted. A directory
-// on the way there that was trusted by itself is nearer.
+// here turns the directory in which clawsh was started into its repository's root, and asks whether it is trusted. A
+// directory on the way there that was trusted by itself is nearer.
 func (p Paths) here(c *Config, w *Workspace) error {
 	t, err := ReadTrust(c.Home)
 	if err != nil {
@@ -262,8 +267,8 @@ func (p Paths) here(c *Config, w *Workspace) error {
 		WithHint("clawsh workspace trust %s", shellQuote(w.Real))
 }
 
-// repository is the nearest directory from dir upwards that holds .git and could be a workspace. One above dir counts only if
-// it and its .git belong to dir's owner: anybody can make a /tmp/.git.
+// repository is the nearest directory from dir upwards that holds .git and could be a workspace. One above dir counts
+// only if it and its .git belong to dir's owner: anybody can make a /tmp/.git.
 func (p Paths) repository(c *Config, dir string, owner func(fs.FileInfo) int) (string, fs.FileInfo) {
 	start, err := os.Stat(dir)
 	if err != nil {
@@ -284,7 +289,8 @@ func (p Paths) repository(c *Config, dir string, owner func(fs.FileInfo) int) (s
 // shellQuote makes a path a word of a command line, for hints.
 func shellQuote(path string) string {
 	plain := strings.IndexFunc(path, func(r rune) bool {
-		return !strings.ContainsRune("/._-+:@%", r) && !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
+		return !strings.ContainsRune("/._-+:@%", r) &&
+			!('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
 	}) < 0
 	if plain {
 		return path
@@ -295,8 +301,10 @@ func shellQuote(path string) string {
 // Admit switches to a workspace that a person has just trusted, if it is still the same directory.
 func (c *Config) Admit() error {
 	info, err := os.Stat(c.Workspace.Real)
-	if err != nil || place.Identity(info) != c.Workspace.ID || c.Workspace.ID == "" || !errors.Is(c.Workspace.Err, ErrUntrusted) {
-		return envelope.Errorf(envelope.ExitDenied, "workspace.changed", "another directory replaced the workspace %s during the question", quote("", c.Workspace.Dir))
+	if err != nil || place.Identity(info) != c.Workspace.ID || c.Workspace.ID == "" ||
+		!errors.Is(c.Workspace.Err, ErrUntrusted) {
+		return envelope.Errorf(envelope.ExitDenied, "workspace.changed",
+			"another directory replaced the workspace %s during the question", quote("", c.Workspace.Dir))
 	}
 	c.Workspace.Err, c.WorkspaceDir = nil, c.Workspace.Dir
 	return nil
@@ -305,13 +313,14 @@ func (c *Config) Admit() error {
 // CheckWorkspace says why there is no workspace to work in; a directory that init would make counts as one.
 func (c *Config) CheckWorkspace() error { return c.Workspace.Err }
 
-// WorkspaceEnv are the variables by which stages are told the workspace in force. Where there is none they are told what was
-// named, and come to the same end.
+// WorkspaceEnv are the variables by which stages are told the workspace in force. Where there is none they are told
+// what was named, and come to the same end.
 func (c *Config) WorkspaceEnv() []string {
 	w := c.Workspace
 	switch {
 	case w.Err == nil && w.ID != "":
-		return []string{EnvWorkspace + "=" + w.Dir, EnvWorkspaceID + "=" + w.ID, EnvWorkspaceFrom + "=" + strings.TrimSpace(w.From+" "+w.Trusted)}
+		return []string{EnvWorkspace + "=" + w.Dir, EnvWorkspaceID + "=" + w.ID, EnvWorkspaceFrom + "=" +
+			strings.TrimSpace(w.From+" "+w.Trusted)}
 	case w.From == FromFlag || w.From == FromEnvironment:
 		return []string{EnvWorkspace + "=" + w.Dir}
 	}

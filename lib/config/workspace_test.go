@@ -28,7 +28,8 @@ func newGround(t *testing.T, text string) *ground {
 		t.Fatal(err)
 	}
 	g := &ground{t: t, dir: dir, text: text, env: map[string]string{"HOME": dir + "/users/me"}}
-	for _, d := range []string{"users/me/.clawsh/keys", "users/me/.clawsh/agents", "users/me/proj/.git", "users/me/proj/a/b", "users/me/bare", "other/home/keys", "other/home/ws", "secret/place"} {
+	for _, d := range []string{"users/me/.clawsh/keys", "users/me/.clawsh/agents", "users/me/proj/.git",
+		"users/me/proj/a/b", "users/me/bare", "other/home/keys", "other/home/ws", "secret/place"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +77,8 @@ func (g *ground) trust(c *Config) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	b, err := t.With(Trusted{Path: c.Workspace.Real, Directory: Mark(c.Workspace.Real, c.Workspace.ID), TrustedAt: "2026-05-12T14:00:00.000Z"}).Text()
+	b, err := t.With(Trusted{Path: c.Workspace.Real, Directory: Mark(c.Workspace.Real, c.Workspace.ID),
+		TrustedAt: "2026-05-12T14:00:00.000Z"}).Text()
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -94,18 +96,27 @@ func code(err error) string {
 
 func TestRefusedWorkspaces(t *testing.T) {
 	for _, c := range []struct{ dir, why string }{
-		{"/", "whole file system"}, {"//", "whole file system"}, {"/usr/..", "whole file system"}, {"/proc/self/root", "whole file system"},
-		{"DIR/users/me", "home directory"}, {"DIR/users/me/", "home directory"}, {"DIR/users/me/.", "home directory"}, {"DIR/users/me/proj/..", "home directory"},
-		{"DIR/users/me/proj/a/b/../../..", "home directory"}, {"DIR/users", "home directory"}, {"DIR", "home directory"},
-		{"DIR/tohome", "home directory"}, {"DIR/tohome/", "home directory"}, {"DIR/tousers", "home directory"}, {"DIR/tobare/..", "home directory"}, {"DIR/toto", "home directory"},
-		{"DIR/users/me/.clawsh", "clawsh"}, {"DIR/users/me/.clawsh/agents", "clawsh"}, {"DIR/toagents", "clawsh"}, {"DIR/users/me/.clawsh/keys", "clawsh"},
+		{"/", "whole file system"}, {"//", "whole file system"}, {"/usr/..", "whole file system"},
+		{"/proc/self/root", "whole file system"},
+		{"DIR/users/me", "home directory"}, {"DIR/users/me/", "home directory"}, {"DIR/users/me/.", "home directory"},
+		{"DIR/users/me/proj/..", "home directory"},
+		{"DIR/users/me/proj/a/b/../../..", "home directory"}, {"DIR/users", "home directory"},
+		{"DIR", "home directory"},
+		{"DIR/tohome", "home directory"}, {"DIR/tohome/", "home directory"}, {"DIR/tousers", "home directory"},
+		{"DIR/tobare/..", "home directory"}, {"DIR/toto", "home directory"},
+		{"DIR/users/me/.clawsh", "clawsh"}, {"DIR/users/me/.clawsh/agents", "clawsh"}, {"DIR/toagents", "clawsh"},
+		{"DIR/users/me/.clawsh/keys", "clawsh"},
 		{"DIR/other/home/ws", "clawsh home"}, {"DIR/other/home", "clawsh home"},
-		{"/etc", "forbidden path"}, {"/proc/self/cwd/../../../../../../../../../../etc", "forbidden path"}, {"/proc/self", "forbidden path"}, {"/sys/kernel", "forbidden path"}, {"DIR/secret", "forbidden path"}, {"DIR/secret/place", "forbidden path"}, {"DIR/toplace", "forbidden path"},
-		{"DIR/users/me/none", "no such file"}, {"DIR/users/me/file", "not a directory"}, {"DIR/nowhere", "no such file"}, {"none", "no such file"}, {"file", "not a directory"},
+		{"/etc", "forbidden path"}, {"/proc/self/cwd/../../../../../../../../../../etc", "forbidden path"},
+		{"/proc/self", "forbidden path"}, {"/sys/kernel", "forbidden path"}, {"DIR/secret", "forbidden path"},
+		{"DIR/secret/place", "forbidden path"}, {"DIR/toplace", "forbidden path"},
+		{"DIR/users/me/none", "no such file"}, {"DIR/users/me/file", "not a directory"},
+		{"DIR/nowhere", "no such file"}, {"none", "no such file"}, {"file", "not a directory"},
 	} {
 		g := newGround(t, "[security]\nforbidden_paths = [\"/etc\", \"/proc\", \"/sys\", \"$SECRET\"]\n")
 		g.env["SECRET"] = g.dir + "/secret"
-		for name, to := range map[string]string{"tohome": "DIR/users/me", "tousers": "users", "tobare": "DIR/users/me/bare", "toto": "tohome", "toagents": "DIR/users/me/.clawsh/agents",
+		for name, to := range map[string]string{"tohome": "DIR/users/me", "tousers": "users",
+			"tobare": "DIR/users/me/bare", "toto": "tohome", "toagents": "DIR/users/me/.clawsh/agents",
 			"toplace": "DIR/secret/place", "nowhere": "DIR/none"} {
 			g.link(to, name)
 		}
@@ -122,7 +133,8 @@ func TestRefusedWorkspaces(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.why) || cfg.WorkspaceDir != "" {
 				t.Errorf("%s by %s: %q, %v, want %s", c.dir, from, cfg.WorkspaceDir, err, c.why)
 			}
-			if want := map[string]int{FromFlag: 64, FromEnvironment: 78}[from]; err != nil && envelope.From(err).Exit != want {
+			if want := map[string]int{FromFlag: 64, FromEnvironment: 78}[from]; err != nil &&
+				envelope.From(err).Exit != want {
 				t.Errorf("%s by %s: exit %d, want %d", c.dir, from, envelope.From(err).Exit, want)
 			}
 		}
@@ -150,11 +162,13 @@ func TestRelativeWorkspaceDirHintsAtHere(t *testing.T) {
 
 func TestWorkspacePrecedence(t *testing.T) {
 	g := newGround(t, "workspace = \"here\"\nworkspace_dir = \"~/bare\"\n")
-	if c := g.in("users/me/proj/a", ""); c.Workspace.From != FromHere || code(c.Workspace.Err) != "workspace.untrusted" || envelope.From(c.Workspace.Err).Exit != 77 {
+	if c := g.in("users/me/proj/a", ""); c.Workspace.From != FromHere ||
+		code(c.Workspace.Err) != "workspace.untrusted" || envelope.From(c.Workspace.Err).Exit != 77 {
 		t.Errorf("%+v", c.Workspace)
 	}
 	g.env[EnvWorkspace] = g.dir + "/users/me/proj/a"
-	if c := g.in("users/me/proj", ""); c.Workspace.From != FromEnvironment || c.WorkspaceDir != g.dir+"/users/me/proj/a" {
+	if c := g.in("users/me/proj", ""); c.Workspace.From != FromEnvironment ||
+		c.WorkspaceDir != g.dir+"/users/me/proj/a" {
 		t.Errorf("%+v", c.Workspace)
 	}
 	if c := g.in("users/me/proj", "a/b"); c.Workspace.From != FromFlag || c.WorkspaceDir != g.dir+"/users/me/proj/a/b" {
@@ -182,7 +196,8 @@ func TestHere(t *testing.T) {
 		{"other/home/ws", "", "workspace.refused"},
 	} {
 		cfg := g.in(c.in, "")
-		if code(cfg.Workspace.Err) != c.code || cfg.WorkspaceDir != "" || c.want != "" && cfg.Workspace.Dir != filepath.Join(g.dir, c.want) {
+		if code(cfg.Workspace.Err) != c.code || cfg.WorkspaceDir != "" || c.want != "" &&
+			cfg.Workspace.Dir != filepath.Join(g.dir, c.want) {
 			t.Errorf("%s: %+v", c.in, cfg.Workspace)
 		}
 	}
@@ -220,7 +235,8 @@ func TestRepositoryOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// TestTrustEndsWithItsDirectory: a directory that is made anew often has the inode of the one that was removed, but not its birth.
+// TestTrustEndsWithItsDirectory: a directory that is made anew often has the inode of the one that was removed, but not
+// its birth.
 func TestTrustEndsWithItsDirectory(t *testing.T) {
 	dir := t.TempDir()
 	info, err := os.Stat(dir)
@@ -245,7 +261,8 @@ func TestTrustIsOfADirectory(t *testing.T) {
 	g := newGround(t, "workspace = \"here\"\n")
 	first := g.in("users/me/bare", "")
 	g.trust(first)
-	if c := g.in("users/me/bare", ""); c.CheckWorkspace() != nil || c.WorkspaceDir != g.dir+"/users/me/bare" || c.Workspace.Trusted == "" {
+	if c := g.in("users/me/bare", ""); c.CheckWorkspace() != nil || c.WorkspaceDir != g.dir+"/users/me/bare" ||
+		c.Workspace.Trusted == "" {
 		t.Fatalf("%+v", c.Workspace)
 	}
 	for _, dir := range []string{"users/me/proj", "users/me/bare/sub"} {
@@ -339,10 +356,12 @@ func TestUnreadablePaths(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(g.dir, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if c := g.in(name, ""); code(c.CheckWorkspace()) != "workspace.invalid" || strings.ContainsAny(c.CheckWorkspace().Error(), "\n\x1b") {
+		if c := g.in(name, ""); code(c.CheckWorkspace()) != "workspace.invalid" ||
+			strings.ContainsAny(c.CheckWorkspace().Error(), "\n\x1b") {
 			t.Errorf("%q: %v", name, c.CheckWorkspace())
 		}
-		if _, err := (Paths{getenv: func(n string) string { return g.env[n] }}).Candidate(&Config{}, filepath.Join(g.dir, name)); code(err) != "workspace.invalid" {
+		if _, err := (Paths{getenv: func(n string) string { return g.env[n] }}).
+			Candidate(&Config{}, filepath.Join(g.dir, name)); code(err) != "workspace.invalid" {
 			t.Errorf("%q as a candidate: %v", name, err)
 		}
 	}

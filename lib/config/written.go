@@ -20,8 +20,8 @@ const (
 	RuleWritten  = "rules.toml"
 )
 
-// writtenMark begins a rule that claw-gate has written at a question. Its last line is its decision: what lacks that was torn
-// by a crash, and counts for nothing.
+// writtenMark begins a rule that claw-gate has written at a question. Its last line is its decision: what lacks that
+// was torn by a crash, and counts for nothing.
 const writtenMark = "# written at the question, "
 
 const alwaysPrefix = "always-"
@@ -58,11 +58,13 @@ func (c *Config) loadWritten() error {
 		return envelope.Errorf(envelope.ExitConfig, "config.unreadable", "read the rules in %s: %w", path, reason(err))
 	}
 	if c.Written, err = ParseRules(data); err != nil {
-		return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s: %w", path, err).WithHint("correct it, or remove it; clawsh then asks again")
+		return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s: %w", path, err).
+			WithHint("correct it, or remove it; clawsh then asks again")
 	}
 	for _, r := range c.Written {
 		if hash, ok := strings.CutPrefix(r.Name, alwaysPrefix); ok && r.Name != AlwaysName(r.When) {
-			return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s: the rule %s%s was changed by hand", path, alwaysPrefix, quote("", hash)).
+			return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s: the rule %s%s was changed by hand", path,
+				alwaysPrefix, quote("", hash)).
 				WithHint("give a rule that you changed another name")
 		}
 	}
@@ -116,7 +118,9 @@ func (r Rule) Block(at string) []byte {
 		}
 		return "[" + strings.Join(out, ", ") + "]"
 	}
-	return fmt.Appendf(nil, "%s%s\n[[security.rules]]\nname = %s\nreason = %s\nwhen = %s\nmatch = %s\nnot_match = %s\ndecide = %s\n", writtenMark, at, tomlText(r.Name),
+	return fmt.Appendf(nil,
+		"%s%s\n[[security.rules]]\nname = %s\nreason = %s\nwhen = %s\nmatch = %s\nnot_match = %s\ndecide = %s\n",
+		writtenMark, at, tomlText(r.Name),
 		tomlText(r.Reason), tomlText(r.When), list(r.Match), list(r.NotMatch), tomlText(r.Decide))
 }
 

@@ -9,7 +9,8 @@ import (
 // A rule that a crash has torn, at any byte, counts for nothing, and those before it stay.
 func TestTornRules(t *testing.T) {
 	rule := func(when string) Rule {
-		return Rule{Name: AlwaysName(when), When: when, Decide: "allow", Reason: "r", Match: []string{`{"a":"\\\""}`}, NotMatch: []string{"x"}}
+		return Rule{Name: AlwaysName(when), When: when, Decide: "allow", Reason: "r", Match: []string{`{"a":"\\\""}`},
+			NotMatch: []string{"x"}}
 	}
 	first, second := rule(`.tool == "shell"`).Block("2026-01-01"), rule(`.tool == "http"`).Block("2026-01-02")
 	for n := range len(second) {
@@ -25,13 +26,17 @@ func TestTornRules(t *testing.T) {
 
 func TestWrittenRulesAreChecked(t *testing.T) {
 	home, user := t.TempDir(), t.TempDir()
-	p := Paths{Home: home, File: home + "/config.toml", getenv: func(name string) string { return map[string]string{"HOME": user}[name] }}
+	p := Paths{Home: home, File: home + "/config.toml",
+		getenv: func(name string) string { return map[string]string{"HOME": user}[name] }}
 	path := home + "/rules.toml"
 	good := string(Rule{Name: AlwaysName("true"), When: "true", Decide: "allow"}.Block("now"))
 	for text, want := range map[string]string{
-		good: "", "": "", "[security]\nautonomy = \"full\"\n": "nothing else", "x = 1": "nothing else", "[[security.rules]]\nname": "syntax",
-		strings.Replace(good, `when = "true"`, `when = "false"`, 1): "was changed by hand", good + good: "another rule has the same name",
-		"[[security.rules]]\nname = \"mine\"\nwhen = \"true\"\n": "want deny, ask or allow", "[[security.rules]]\nname = \"mine\"\nwhen = \"true\"\ndecide = \"deny\"\n": "",
+		good: "", "": "", "[security]\nautonomy = \"full\"\n": "nothing else", "x = 1": "nothing else",
+		"[[security.rules]]\nname":                                  "syntax",
+		strings.Replace(good, `when = "true"`, `when = "false"`, 1): "was changed by hand",
+		good + good: "another rule has the same name",
+		"[[security.rules]]\nname = \"mine\"\nwhen = \"true\"\n":                    "want deny, ask or allow",
+		"[[security.rules]]\nname = \"mine\"\nwhen = \"true\"\ndecide = \"deny\"\n": "",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

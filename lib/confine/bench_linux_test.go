@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	}
 	dir := os.Getenv(variable)
 	start := time.Now()
-	r, err := Self(Access{Read: []string{dir}, List: []string{dir}, Own: []string{dir + "/log"}, Write: []string{dir + "/w"}})
+	r, err := Self(Access{Read: []string{dir}, List: []string{dir}, Own: []string{dir + "/log"},
+		Write: []string{dir + "/w"}})
 	took := time.Since(start)
 	if err != nil {
 		fmt.Println(err)

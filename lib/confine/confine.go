@@ -10,10 +10,11 @@ package confine
 
 // Access lists the rights that a program keeps. Paths that do not exist are ignored.
 type Access struct {
-	Read  []string // files, and directories with all below them, to read
-	List  []string // directories whose names, and those of all below, may be listed
-	Own   []string // files to read and write, created if they are missing
-	Names []string // directories in which files may be created and removed; reading or writing those needs a rule of its own
+	Read []string // files, and directories with all below them, to read
+	List []string // directories whose names, and those of all below, may be listed
+	Own  []string // files to read and write, created if they are missing
+	// directories in which files may be created and removed; reading or writing those needs a rule of its own
+	Names []string
 	Write []string // directories with all below them to read and write
 
 	// Terminal is the controlling terminal's own device, or /dev/tty if that is not known, for programs that ask

@@ -17,8 +17,9 @@ import (
 
 // everywhere are the files that each of our programs needs: time zones, and devices without content.
 var (
-	everywhere = []string{"/usr/share/zoneinfo", "/etc/localtime", "/dev/urandom", "/proc/self", "/sys/kernel/mm/transparent_hugepage"}
-	devices    = []string{"/dev/null"}
+	everywhere = []string{"/usr/share/zoneinfo", "/etc/localtime", "/dev/urandom", "/proc/self",
+		"/sys/kernel/mm/transparent_hugepage"}
+	devices = []string{"/dev/null"}
 )
 
 // MinLandlock is the first version of Landlock that prevents truncating read-only files.
@@ -84,7 +85,8 @@ func (a Access) make() error {
 		switch {
 		case err == nil:
 			file.Close()
-		case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission),
+			errors.Is(err, syscall.EROFS):
 		default:
 			return fmt.Errorf("confine: make %s: %w", filepath.Base(f), err)
 		}
@@ -106,8 +108,10 @@ func (a Access) landlock(r *Report) error {
 	for _, g := range []struct {
 		paths  []string
 		rights uint64
-	}{{everywhere, ReadFiles &^ ll.AccessFSExecute}, {devices, WriteFiles&^ll.AccessFSExecute | rules.talk()}, {a.Read, ReadFiles &^ ll.AccessFSExecute}, {a.List, ll.AccessFSReadDir},
-		{a.Own, WriteFiles &^ ll.AccessFSExecute}, {a.Write, WriteFiles &^ ll.AccessFSExecute}, {a.Names, ll.AccessFSMakeReg | ll.AccessFSRemoveFile | ll.AccessFSReadDir}} {
+	}{{everywhere, ReadFiles &^ ll.AccessFSExecute}, {devices, WriteFiles&^ll.AccessFSExecute | rules.talk()},
+		{a.Read, ReadFiles &^ ll.AccessFSExecute}, {a.List, ll.AccessFSReadDir},
+		{a.Own, WriteFiles &^ ll.AccessFSExecute}, {a.Write, WriteFiles &^ ll.AccessFSExecute},
+		{a.Names, ll.AccessFSMakeReg | ll.AccessFSRemoveFile | ll.AccessFSReadDir}} {
 		for _, p := range g.paths {
 			if err := rules.Allow(p, g.rights); err != nil {
 				return err
@@ -115,7 +119,8 @@ func (a Access) landlock(r *Report) error {
 		}
 	}
 	if a.Terminal != "" {
-		if err := errors.Join(rules.Allow("/dev/tty", WriteFiles&^ll.AccessFSExecute|rules.talk()), rules.Allow(a.Terminal, ll.AccessFSReadFile)); err != nil {
+		if err := errors.Join(rules.Allow("/dev/tty", WriteFiles&^ll.AccessFSExecute|rules.talk()),
+			rules.Allow(a.Terminal, ll.AccessFSReadFile)); err != nil {
 			return err
 		}
 	}
@@ -134,17 +139,25 @@ func (a Access) landlock(r *Report) error {
 }
 
 // hazards are system calls that none of our programs needs.
-var hazards = []uintptr{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
-	unix.SYS_USERFAULTFD, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
-	unix.SYS_DELETE_MODULE, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT,
-	unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SYSLOG,
-	unix.SYS_VHANGUP, unix.SYS_FANOTIFY_INIT, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_NFSSERVCTL, unix.SYS_MEMFD_SECRET}
+var hazards = []uintptr{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP,
+	unix.SYS_PIDFD_GETFD, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
+	unix.SYS_USERFAULTFD, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEXEC_LOAD,
+	unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
+	unix.SYS_DELETE_MODULE, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+	unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT,
+	unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME,
+	unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SYSLOG,
+	unix.SYS_VHANGUP, unix.SYS_FANOTIFY_INIT, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES, unix.SYS_LOOKUP_DCOOKIE,
+	unix.SYS_NFSSERVCTL, unix.SYS_MEMFD_SECRET}
 
 // builders are system calls that only claw-exec's sandbox needs.
-var builders = []uintptr{unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN,
-	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS, unix.SYS_UNSHARE, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME}
+var builders = []uintptr{unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT,
+	unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN,
+	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS, unix.SYS_UNSHARE,
+	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME}
 
-const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
 // filter is the seccomp filter for an access.
 func filter(a Access) seccomp.Filter {
@@ -161,14 +174,17 @@ func filter(a Access) seccomp.Filter {
 		seccomp.Rule{Syscalls: []uintptr{unix.SYS_CLONE}, Args: arg(0, seccomp.MaskSet, newNamespace), Action: deny})
 	if !a.Exec {
 		rules = append(rules, seccomp.Rule{Syscalls: []uintptr{unix.SYS_EXECVE, unix.SYS_EXECVEAT}, Action: deny},
-			seccomp.Rule{Syscalls: []uintptr{unix.SYS_CLONE}, Args: arg(0, seccomp.MaskSet, unix.CLONE_THREAD), Action: seccomp.Allow},
+			seccomp.Rule{Syscalls: []uintptr{unix.SYS_CLONE}, Args: arg(0, seccomp.MaskSet, unix.CLONE_THREAD),
+				Action: seccomp.Allow},
 			seccomp.Rule{Syscalls: append([]uintptr{unix.SYS_CLONE}, forks...), Action: deny})
 	}
 	none := seccomp.Errno(uint16(unix.EAFNOSUPPORT))
 	if a.Network {
 		rules = append(rules, unusual(deny)...)
-		rules = append(rules, seccomp.Rule{Syscalls: []uintptr{unix.SYS_SOCKET}, Args: arg(0, seccomp.Equal, unix.AF_INET), Action: seccomp.Allow},
-			seccomp.Rule{Syscalls: []uintptr{unix.SYS_SOCKET}, Args: arg(0, seccomp.Equal, unix.AF_INET6), Action: seccomp.Allow})
+		rules = append(rules, seccomp.Rule{Syscalls: []uintptr{unix.SYS_SOCKET},
+			Args: arg(0, seccomp.Equal, unix.AF_INET), Action: seccomp.Allow},
+			seccomp.Rule{Syscalls: []uintptr{unix.SYS_SOCKET}, Args: arg(0, seccomp.Equal, unix.AF_INET6),
+				Action: seccomp.Allow})
 	}
 	rules = append(rules, seccomp.Rule{Syscalls: []uintptr{unix.SYS_SOCKET}, Action: none})
 	return seccomp.Filter{Default: seccomp.Allow, Rules: rules}
@@ -179,7 +195,8 @@ func filter(a Access) seccomp.Filter {
 func unusual(deny seccomp.Action) []seccomp.Rule {
 	var types, protocols []seccomp.Arg
 	for _, t := range []uint32{unix.SOCK_STREAM, unix.SOCK_DGRAM} {
-		for _, flags := range []uint32{0, unix.SOCK_CLOEXEC, unix.SOCK_NONBLOCK, unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK} {
+		for _, flags := range []uint32{0, unix.SOCK_CLOEXEC, unix.SOCK_NONBLOCK, unix.SOCK_CLOEXEC |
+			unix.SOCK_NONBLOCK} {
 			types = append(types, seccomp.Arg{Index: 1, Op: seccomp.NotEqual, Value: t | flags})
 		}
 	}
@@ -187,5 +204,6 @@ func unusual(deny seccomp.Action) []seccomp.Rule {
 		protocols = append(protocols, seccomp.Arg{Index: 2, Op: seccomp.NotEqual, Value: p})
 	}
 	socket := []uintptr{unix.SYS_SOCKET}
-	return []seccomp.Rule{{Syscalls: socket, Args: types, Action: deny}, {Syscalls: socket, Args: protocols, Action: deny}}
+	return []seccomp.Rule{{Syscalls: socket, Args: types, Action: deny},
+		{Syscalls: socket, Args: protocols, Action: deny}}
 }

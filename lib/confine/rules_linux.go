@@ -13,7 +13,8 @@ import (
 const (
 	ReadFiles  = uint64(ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir)
 	WriteFiles = uint64(1<<15 - 1) // all rights up to the third version, except controlling devices
-	fileOnly   = uint64(ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev)
+	fileOnly   = uint64(ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate |
+		ll.AccessFSIoctlDev)
 )
 
 // Rules is a Landlock rule set that handles everything that the kernel offers: whatever no rule allows is denied.
@@ -54,7 +55,8 @@ func (r *Rules) Close() { syscall.Close(r.fd) }
 // Allow allows rights over a path and everything below it. A missing path is ignored.
 func (r *Rules) Allow(path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENXIO) {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) ||
+		errors.Is(err, unix.ENXIO) {
 		return nil
 	}
 	if err != nil {
@@ -71,7 +73,8 @@ func (r *Rules) Allow(path string, rights uint64) error {
 	if rights == 0 {
 		return nil
 	}
-	if err := ll.LandlockAddPathBeneathRule(r.fd, &ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: rights}, 0); err != nil {
+	if err := ll.LandlockAddPathBeneathRule(r.fd, &ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: rights},
+		0); err != nil {
 		return fmt.Errorf("landlock: %s: %w", path, err)
 	}
 	return nil
@@ -94,7 +97,8 @@ func (r *Rules) Connect(ports []uint16) error {
 		return errors.New("landlock: name the ports")
 	}
 	for _, p := range ports {
-		if err := ll.LandlockAddNetPortRule(r.fd, &ll.NetPortAttr{AllowedAccess: ll.AccessNetConnectTCP, Port: uint64(p)}, 0); err != nil {
+		if err := ll.LandlockAddNetPortRule(r.fd,
+			&ll.NetPortAttr{AllowedAccess: ll.AccessNetConnectTCP, Port: uint64(p)}, 0); err != nil {
 			return fmt.Errorf("landlock: port %d: %w", p, err)
 		}
 	}

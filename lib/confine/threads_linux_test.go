@@ -16,7 +16,8 @@ import (
 
 const threadsVariable = "CLAWSH_CONFINE_THREADS"
 
-// inThreads confines this process while several threads of its own run, and says what holds for each of them and for one that comes later.
+// inThreads confines this process while several threads of its own run, and says what holds for each of them and for
+// one that comes later.
 func inThreads(dir string) {
 	const n = 6
 	var began, ended sync.WaitGroup

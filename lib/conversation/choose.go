@@ -32,7 +32,8 @@ func sizeOf(messages ...record.Message) size {
 
 // holds reports whether a size is within the budget.
 func (b Budget) holds(s size) bool {
-	return (b.Messages <= 0 || s.messages <= b.Messages) && (b.Tokens <= 0 || s.tokens <= b.Tokens) && (b.Bytes <= 0 || s.bytes <= b.Bytes)
+	return (b.Messages <= 0 || s.messages <= b.Messages) && (b.Tokens <= 0 || s.tokens <= b.Tokens) &&
+		(b.Bytes <= 0 || s.bytes <= b.Bytes)
 }
 
 // text is the budget for texts alone: shortening them does not reduce the number of messages.

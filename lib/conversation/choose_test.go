@@ -15,14 +15,16 @@ func turn(id string, outputs ...string) Turn {
 	for i, out := range outputs {
 		call := fmt.Sprintf("call-%s-%d", id, i)
 		t.Messages = append(t.Messages,
-			record.Message{Role: "assistant", ToolCalls: []record.CallPart{{ID: call, Name: "shell", Args: record.Raw("{}")}}},
+			record.Message{Role: "assistant",
+				ToolCalls: []record.CallPart{{ID: call, Name: "shell", Args: record.Raw("{}")}}},
 			record.Message{Role: "tool", ToolCallID: call, Content: out})
 	}
 	t.Messages = append(t.Messages, record.Message{Role: "assistant", Content: "answer " + id})
 	return t
 }
 
-// outline writes what is left: the turns' ids, with a letter for each result: W whole, S shortened, N nothing but the note.
+// outline writes what is left: the turns' ids, with a letter for each result: W whole, S shortened, N nothing but the
+// note.
 func outline(c Conversation, whole map[string]int) string {
 	var words []string
 	if c.Summary != "" {
@@ -53,21 +55,27 @@ func TestChoose(t *testing.T) {
 		budget Budget
 		want   string
 	}{
-		"nothing":                        {nil, Budget{Tokens: 100}, ""},
-		"no budget":                      {[]Turn{turn("a", k(50)), turn("b", k(50))}, Budget{}, "aW bW"},
-		"all fits":                       {[]Turn{turn("a", k(4)), turn("b", k(4))}, Budget{Tokens: 2600}, "aW bW"},
-		"older result first":             {[]Turn{turn("a", k(8)), turn("b", k(8)), turn("c", k(8))}, Budget{Tokens: 5500}, "aS bW cW"},
-		"older two":                      {[]Turn{turn("a", k(8)), turn("b", k(8)), turn("c", k(8))}, Budget{Tokens: 3200}, "aS bS cW"},
-		"then the oldest turn":           {[]Turn{turn("a", k(8), k(8)), turn("b", k(8), k(8)), turn("c", k(8))}, Budget{Tokens: 2950}, "bSS cW"},
-		"all older turns":                {[]Turn{turn("a", k(8)), turn("b", k(8)), turn("c", k(8))}, Budget{Tokens: 400}, "cS"},
+		"nothing":   {nil, Budget{Tokens: 100}, ""},
+		"no budget": {[]Turn{turn("a", k(50)), turn("b", k(50))}, Budget{}, "aW bW"},
+		"all fits":  {[]Turn{turn("a", k(4)), turn("b", k(4))}, Budget{Tokens: 2600}, "aW bW"},
+		"older result first": {[]Turn{turn("a", k(8)), turn("b", k(8)), turn("c", k(8))},
+			Budget{Tokens: 5500}, "aS bW cW"},
+		"older two": {[]Turn{turn("a", k(8)), turn("b", k(8)), turn("c", k(8))},
+			Budget{Tokens: 3200}, "aS bS cW"},
+		"then the oldest turn": {[]Turn{turn("a", k(8), k(8)), turn("b", k(8), k(8)), turn("c", k(8))},
+			Budget{Tokens: 2950}, "bSS cW"},
+		"all older turns": {[]Turn{turn("a", k(8)), turn("b", k(8)), turn("c", k(8))},
+			Budget{Tokens: 400}, "cS"},
 		"newest over alone":              {[]Turn{turn("a"), turn("c", k(40), k(40))}, Budget{Tokens: 500}, "a cNS"},
 		"newest far over":                {[]Turn{turn("a"), turn("c", k(40), k(40))}, Budget{Tokens: 1}, "cNN"},
 		"within the newest, older first": {[]Turn{turn("c", k(8), k(8), k(8))}, Budget{Tokens: 4700}, "cSWW"},
-		"a quarter is for older turns":   {[]Turn{turn("b", k(1), k(1)), turn("c", k(8), k(8))}, Budget{Tokens: 4400}, "bWW cSW"},
-		"messages":                       {[]Turn{turn("a"), turn("b"), turn("c", k(1))}, Budget{Messages: 6}, "b cW"},
-		"messages, newest over":          {[]Turn{turn("b"), turn("c", k(1), k(1))}, Budget{Messages: 3}, "cWW"},
-		"bytes":                          {[]Turn{turn("a", k(8)), turn("b", k(8))}, Budget{Bytes: 12 << 10}, "aS bW"},
-		"many small turns":               {[]Turn{turn("a"), turn("b"), turn("c"), turn("d")}, Budget{Tokens: 60}, "c d"},
+		"a quarter is for older turns": {[]Turn{turn("b", k(1), k(1)), turn("c", k(8), k(8))}, Budget{Tokens: 4400},
+			"bWW cSW"},
+		"messages":              {[]Turn{turn("a"), turn("b"), turn("c", k(1))}, Budget{Messages: 6}, "b cW"},
+		"messages, newest over": {[]Turn{turn("b"), turn("c", k(1), k(1))}, Budget{Messages: 3}, "cWW"},
+		"bytes":                 {[]Turn{turn("a", k(8)), turn("b", k(8))}, Budget{Bytes: 12 << 10}, "aS bW"},
+		"many small turns": {[]Turn{turn("a"), turn("b"), turn("c"), turn("d")}, Budget{Tokens: 60},
+			"c d"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole := map[string]int{}
@@ -96,7 +104,8 @@ func TestChooseKeepsTheSummary(t *testing.T) {
 		if outline(got, nil) != want {
 			t.Errorf("%d tokens: %s, want %s", tokens, outline(got, nil), want)
 		}
-		if m := got.Messages()[0]; m.Role != "user" || !strings.HasPrefix(m.Content, SummaryHeading) || !strings.HasSuffix(m.Content, c.Summary) {
+		if m := got.Messages()[0]; m.Role != "user" || !strings.HasPrefix(m.Content, SummaryHeading) ||
+			!strings.HasSuffix(m.Content, c.Summary) {
 			t.Errorf("first message %+v", m)
 		}
 	}
@@ -106,11 +115,13 @@ func TestChooseKeepsTheSummary(t *testing.T) {
 func TestShorten(t *testing.T) {
 	m := record.Message{Role: "tool", ToolCallID: "call-7", Content: "BEGIN " + strings.Repeat("ä€😀", 5000) + " END"}
 	s := Shorten(m, keptBytes).Content
-	if !strings.HasPrefix(s, "BEGIN ") || !strings.HasSuffix(s, " END") || strings.ContainsRune(s, '\ufffd') || !strings.Contains(s, `file_read {"path":"result:`+result.ID("call-7")+`","from_line":1}`) {
+	if !strings.HasPrefix(s, "BEGIN ") || !strings.HasSuffix(s, " END") || strings.ContainsRune(s, '\ufffd') ||
+		!strings.Contains(s, `file_read {"path":"result:`+result.ID("call-7")+`","from_line":1}`) {
 		t.Errorf("%.200q", s)
 	}
 	var cut, of int
-	if _, err := fmt.Sscanf(s[strings.Index(s, "["):], "[%d of %d bytes", &cut, &of); err != nil || of != len(m.Content) || cut < of-keptBytes || cut > of-keptBytes+8 {
+	if _, err := fmt.Sscanf(s[strings.Index(s, "["):], "[%d of %d bytes", &cut, &of); err != nil ||
+		of != len(m.Content) || cut < of-keptBytes || cut > of-keptBytes+8 {
 		t.Errorf("%d of %d, %v", cut, of, err)
 	}
 	for _, small := range []string{"", "short", strings.Repeat("x", keptBytes+20)} {
@@ -126,7 +137,8 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
-	m := record.Message{Role: "assistant", Content: "abcd", ToolCalls: []record.CallPart{{ID: "c", Name: "time", Args: record.Raw("{}")}}}
+	m := record.Message{Role: "assistant", Content: "abcd",
+		ToolCalls: []record.CallPart{{ID: "c", Name: "time", Args: record.Raw("{}")}}}
 	if got := Tokens(m); got != 8+1+8+1+1+1 {
 		t.Errorf("%d", got)
 	}
@@ -134,7 +146,9 @@ func TestTokens(t *testing.T) {
 
 // What a message came with is counted where it is more than the message itself, since it is what goes back.
 func TestTokensOfOriginals(t *testing.T) {
-	m := record.Message{Role: "assistant", Content: "abcd", Original: &record.Original{Provider: "p", Dialect: "chat", Message: record.Raw(`{"reasoning":"` + strings.Repeat("x", 4000) + `"}`)}}
+	m := record.Message{Role: "assistant", Content: "abcd",
+		Original: &record.Original{Provider: "p", Dialect: "chat",
+			Message: record.Raw(`{"reasoning":"` + strings.Repeat("x", 4000) + `"}`)}}
 	if n := Tokens(m); n < 1000 || n > 1100 {
 		t.Errorf("%d tokens", n)
 	}
@@ -209,10 +223,12 @@ func decode(data []byte) Conversation {
 	}
 	for ; len(data) > 1; data = data[2:] {
 		kind, n := data[0], int(data[1])
-		m := record.Message{Role: []string{"user", "assistant", "tool", "tool", "assistant", "other"}[kind%6], Content: strings.Repeat("é.", n*n/32)}
+		m := record.Message{Role: []string{"user", "assistant", "tool", "tool", "assistant", "other"}[kind%6],
+			Content: strings.Repeat("é.", n*n/32)}
 		if kind%6 == 4 {
 			for i := range n % 4 {
-				m.ToolCalls = append(m.ToolCalls, record.CallPart{ID: fmt.Sprint((n + i) % 7), Name: "t", Args: record.Raw("{}")})
+				m.ToolCalls = append(m.ToolCalls, record.CallPart{ID: fmt.Sprint((n + i) % 7), Name: "t",
+					Args: record.Raw("{}")})
 			}
 		}
 		if m.Role == "tool" {
@@ -227,8 +243,8 @@ func decode(data []byte) Conversation {
 	return c
 }
 
-// FuzzChoose: of any conversation, within any budget, what is sent is a conversation that providers take; it is the end of
-// what there was, in its order; and it is within the budget unless only the newest turn is left.
+// FuzzChoose: of any conversation, within any budget, what is sent is a conversation that providers take; it is the end
+// of what there was, in its order; and it is within the budget unless only the newest turn is left.
 func FuzzChoose(f *testing.F) {
 	f.Add([]byte("<\x01:\x09\x02\x09\x02\x0a\x02\x0b\x01\x05B\x01:\x0a\x02\x0a\x01\x01"), 10, 500, 9000)
 	f.Add([]byte("s\xffB\xff:\xff\x02\xff\x02\xfeB\x01"), 0, 300, 0)
@@ -259,19 +275,24 @@ func FuzzChoose(f *testing.F) {
 		}
 		end := all[len(all)-len(sent):]
 		for i, m := range sent {
-			if m.Role != end[i].Role || m.ToolCallID != end[i].ToolCallID || m.Role != "tool" && m.Content != end[i].Content || len(m.Content) > len(end[i].Content) {
+			if m.Role != end[i].Role || m.ToolCallID != end[i].ToolCallID || m.Role != "tool" &&
+				m.Content != end[i].Content || len(m.Content) > len(end[i].Content) {
 				t.Fatalf("message %d of %d is not what stood there", i, len(sent))
 			}
 		}
 	})
 }
 
-// TestTwoFilesCanBeCompared: what was just asked for keeps its share, in one round and in two, alone and with turns before.
+// TestTwoFilesCanBeCompared: what was just asked for keeps its share, in one round and in two, alone and with turns
+// before.
 func TestTwoFilesCanBeCompared(t *testing.T) {
-	file := func(name string) string { return strings.Repeat("a line of the file "+name+"\n", 64<<10/23) } // some 16,400 tokens
+	// some 16,400 tokens
+	file := func(name string) string { return strings.Repeat("a line of the file "+name+"\n", 64<<10/23) }
 	one := Turn{ID: "c", Messages: []record.Message{{Role: "user", Content: "compare"},
-		{Role: "assistant", ToolCalls: []record.CallPart{{ID: "call-a", Name: "file_read", Args: record.Raw("{}")}, {ID: "call-b", Name: "file_read", Args: record.Raw("{}")}}},
-		{Role: "tool", ToolCallID: "call-a", Content: file("a")}, {Role: "tool", ToolCallID: "call-b", Content: file("b")}}}
+		{Role: "assistant", ToolCalls: []record.CallPart{{ID: "call-a", Name: "file_read", Args: record.Raw("{}")},
+			{ID: "call-b", Name: "file_read", Args: record.Raw("{}")}}},
+		{Role: "tool", ToolCallID: "call-a", Content: file("a")},
+		{Role: "tool", ToolCallID: "call-b", Content: file("b")}}}
 	small := make([]string, 20)
 	for i := range small {
 		small[i] = strings.Repeat("small result\n", 300)
@@ -291,7 +312,8 @@ func TestTwoFilesCanBeCompared(t *testing.T) {
 		for _, m := range got.Turns[len(got.Turns)-1].Messages {
 			if m.Role == "tool" {
 				lengths = append(lengths, len(m.Content))
-				if len(m.Content) > keptBytes+300 && strings.Contains(m.Content, "left out") && !strings.Contains(m.Content, "\n[") {
+				if len(m.Content) > keptBytes+300 && strings.Contains(m.Content, "left out") &&
+					!strings.Contains(m.Content, "\n[") {
 					t.Errorf("%s: cut in the middle of a line", name)
 				}
 			}

@@ -17,7 +17,8 @@ const Interrupted = "interrupted, outcome unknown"
 // NotRun returns the content of the result of a call that was not run because its turn reached a limit, or "" if the
 // turn ended otherwise: then a call without a result was interrupted.
 func NotRun(stopReason string) string {
-	limit, ok := map[string]string{record.StopMaxToolRounds: "tool rounds", record.StopMaxTokens: "tokens", record.StopMaxCost: "cost"}[stopReason]
+	limit, ok := map[string]string{record.StopMaxToolRounds: "tool rounds", record.StopMaxTokens: "tokens",
+		record.StopMaxCost: "cost"}[stopReason]
 	if !ok {
 		return ""
 	}

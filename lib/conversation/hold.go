@@ -112,7 +112,8 @@ func (t Turns) HoldImports(ctx context.Context) (release func(), err error) {
 }
 
 // take waits for the lock on the file that has the name.
-func (t Turns) take(ctx context.Context, path string, how int, conversationID string) (_ *os.File, waited bool, err error) {
+func (t Turns) take(ctx context.Context, path string, how int, conversationID string) (_ *os.File, waited bool,
+	err error) {
 	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
 		return nil, false, fmt.Errorf("lock the conversation: %w", err)
 	}
@@ -163,7 +164,8 @@ func busy(conversationID string, h holder) error {
 	if conversationID == "" {
 		conversationID = "a conversation"
 	}
-	return envelope.Errorf(envelope.ExitLimit, "conversation.busy", "%w: process %d has been running a turn of %s since %s", ErrBusy, h.PID, conversationID, h.Since).
+	return envelope.Errorf(envelope.ExitLimit, "conversation.busy",
+		"%w: process %d has been running a turn of %s since %s", ErrBusy, h.PID, conversationID, h.Since).
 		WithHint("wait for it, or start another conversation")
 }
 

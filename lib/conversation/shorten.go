@@ -29,7 +29,8 @@ func Shorten(m record.Message, most int) record.Message {
 	}
 	// One line more than is missing: an error may precede the tool's output.
 	from := max(strings.Count(head, "\n"), 1)
-	note := fmt.Sprintf("[%d of %s left out here to save room; read on: file_read {\"path\":%q,\"from_line\":%d}]", len(m.Content)-len(head)-len(tail),
+	note := fmt.Sprintf("[%d of %s left out here to save room; read on: file_read {\"path\":%q,\"from_line\":%d}]",
+		len(m.Content)-len(head)-len(tail),
 		spelling.Count(len(m.Content), "byte"), result.Prefix+result.ID(m.ToolCallID), from)
 	var parts []string
 	for _, p := range []string{strings.TrimSuffix(head, "\n"), note, tail} {

@@ -60,7 +60,8 @@ func Transcripts(turns []Turn, most int) []string {
 }
 
 // barred puts a bar after everything that some reader may treat as a line end.
-var barred = strings.NewReplacer("\r\n", "\n| ", "\n", "\n| ", "\r", "\n| ", "\v", "\n| ", "\f", "\n| ", "\u0085", "\n| ", "\u2028", "\n| ", "\u2029", "\n| ")
+var barred = strings.NewReplacer("\r\n", "\n| ", "\n", "\n| ", "\r", "\n| ", "\v", "\n| ", "\f", "\n| ", "\u0085",
+	"\n| ", "\u2028", "\n| ", "\u2029", "\n| ")
 
 // transcript returns a turn with a paragraph for each message and call. Each line of what was said begins with a bar,
 // so that no text can look like another speaker's.

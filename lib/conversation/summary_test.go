@@ -19,7 +19,8 @@ func TestTranscriptIsFenced(t *testing.T) {
 	}
 	m := SummaryRequest("before", texts[0], "mark-1")
 	var speakers []string
-	for _, line := range strings.FieldsFunc(m.Content, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }) {
+	for _, line := range strings.FieldsFunc(m.Content,
+		func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }) {
 		if strings.HasSuffix(line, ":") && !strings.HasPrefix(line, "| ") {
 			speakers = append(speakers, line)
 		}
@@ -28,7 +29,8 @@ func TestTranscriptIsFenced(t *testing.T) {
 	if got := strings.Join(speakers, ","); got != want {
 		t.Errorf("speakers %s, want %s", got, want)
 	}
-	if strings.Count(m.Content, "mark-1>>>") != 2 || !strings.Contains(m.Content, "<<<EARLIER SUMMARY mark-1\nbefore\n") || m.Role != "user" {
+	if strings.Count(m.Content, "mark-1>>>") != 2 ||
+		!strings.Contains(m.Content, "<<<EARLIER SUMMARY mark-1\nbefore\n") || m.Role != "user" {
 		t.Errorf("%s", m.Content)
 	}
 }
@@ -51,7 +53,8 @@ func TestTranscriptsAreBounded(t *testing.T) {
 		}
 	}
 	for i := range turns {
-		if !strings.Contains(all, fmt.Sprintf("| question %d\n", i)) || !strings.Contains(all, fmt.Sprintf("| answer %d\n", i)) {
+		if !strings.Contains(all, fmt.Sprintf("| question %d\n", i)) ||
+			!strings.Contains(all, fmt.Sprintf("| answer %d\n", i)) {
 			t.Errorf("turn %d is missing", i)
 		}
 	}

@@ -1,5 +1,6 @@
-// Package doctor looks at everything that clawsh needs: the home, the configuration, the programs, what each of them owns, the
-// machine. It asks the programs that own each thing, and does little itself. What can be mended it mends, if somebody says so.
+// Package doctor looks at everything that clawsh needs: the home, the configuration, the programs, what each of them
+// owns, the machine. It asks the programs that own each thing, and does little itself. What can be mended it mends, if
+// somebody says so.
 package doctor
 
 import (
@@ -50,7 +51,8 @@ func (r Report) Failure() error {
 	if r.Wrong == 0 {
 		return nil
 	}
-	return envelope.Errorf(envelope.ExitError, "doctor.found", "%d of %s found something wrong", r.Wrong, spelling.Count(len(r.Findings), "check"))
+	return envelope.Errorf(envelope.ExitError, "doctor.found", "%d of %s found something wrong", r.Wrong,
+		spelling.Count(len(r.Findings), "check"))
 }
 
 // States of a check.
@@ -114,7 +116,8 @@ func (d *examination) wanted(ctx context.Context, f Finding) bool {
 	if d.Yes || d.Ask == nil || d.nobody {
 		return d.Yes
 	}
-	yes, err := d.Ask(ctx, fmt.Sprintf("%s: %s\n%s? [y/N] ", f.Check, terminal.Escape(f.Message), terminal.Escape(f.Mend)))
+	yes, err := d.Ask(ctx, fmt.Sprintf("%s: %s\n%s? [y/N] ", f.Check, terminal.Escape(f.Message),
+		terminal.Escape(f.Mend)))
 	if errors.Is(err, terminal.ErrNoTerminal) {
 		d.nobody = true
 	}

@@ -34,7 +34,9 @@ func TestTell(t *testing.T) {
 		"it fails":     {Options{Yes: true}, broken, true, false},
 	} {
 		d, called := &examination{Options: c.o}, false
-		fine := d.tell(context.Background(), Finding{Check: "x", State: wrong, Mend: "m", mend: func(context.Context) error { called = true; return c.mend }})
+		fine := d.tell(context.Background(),
+			Finding{Check: "x", State: wrong, Mend: "m",
+				mend: func(context.Context) error { called = true; return c.mend }})
 		if called != c.called || fine != c.fine || d.found[0].Mended != c.fine {
 			t.Errorf("%s: mended %t, fine %t: %+v", name, called, fine, d.found)
 		}
@@ -43,7 +45,11 @@ func TestTell(t *testing.T) {
 		}
 	}
 	asked := 0
-	d := &examination{Options: Options{Ask: func(context.Context, string) (bool, error) { asked++; return false, terminal.ErrNoTerminal }}}
+	d := &examination{Options: Options{Ask: func(context.Context, string) (bool, error) {
+		asked++
+		return false,
+			terminal.ErrNoTerminal
+	}}}
 	for range 3 {
 		d.tell(context.Background(), Finding{State: wrong, mend: func(context.Context) error { return nil }})
 	}
@@ -55,7 +61,10 @@ func TestTell(t *testing.T) {
 // TestExamine: a home that is missing is set up if that is wanted, and without one nothing else is looked at.
 func TestExamine(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
-	o := Options{Paths: func() (config.Paths, error) { return config.Paths{Home: home, File: home + "/config.toml"}, nil }}
+	o := Options{Paths: func() (config.Paths, error) {
+		return config.Paths{Home: home, File: home + "/config.toml"},
+			nil
+	}}
 	r := Examine(context.Background(), o)
 	if len(r.Findings) != 1 || r.Wrong != 1 || r.Mended != 0 || envelope.From(r.Failure()).Code != "doctor.found" {
 		t.Errorf("%+v", r)
@@ -69,9 +78,11 @@ func TestExamine(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	var text strings.Builder
-	r = Report{Findings: []Finding{{Check: "a", State: sound, Message: "\x1b[2J", Hint: "unseen"}, {Check: "b", State: wrong, Message: "m", Mend: "do", Mended: true},
+	r = Report{Findings: []Finding{{Check: "a", State: sound, Message: "\x1b[2J", Hint: "unseen"},
+		{Check: "b", State: wrong, Message: "m", Mend: "do", Mended: true},
 		{Check: "c", State: noted, Message: "n", Hint: "look"}}}
-	if err := r.WriteText(&text); err != nil || text.String() != "a  ok      \\x1b[2J\nb  mended  m\nc  note    n\n           → look\n" || r.Failure() != nil {
+	if err := r.WriteText(&text); err != nil ||
+		text.String() != "a  ok      \\x1b[2J\nb  mended  m\nc  note    n\n           → look\n" || r.Failure() != nil {
 		t.Errorf("%q, %v", text.String(), err)
 	}
 }
@@ -88,7 +99,8 @@ func TestTimeFinding(t *testing.T) {
 	for _, c := range []struct {
 		now, newest time.Time
 		state       string
-	}{{now, time.Time{}, sound}, {now, now, sound}, {now, at("2026-11-22T10:00:30Z"), sound}, {now, at("2026-11-22T10:02:00Z"), wrong},
+	}{{now, time.Time{}, sound}, {now, now, sound}, {now, at("2026-11-22T10:00:30Z"), sound},
+		{now, at("2026-11-22T10:02:00Z"), wrong},
 		{at("1970-01-01T00:00:00Z"), time.Time{}, wrong}, {at("2120-01-01T00:00:00Z"), time.Time{}, wrong}} {
 		if f := timeFinding(c.now, c.newest); f.State != c.state || (f.State == wrong) != (f.Hint != "") {
 			t.Errorf("%s, newest %s: %+v", c.now, c.newest, f)
@@ -107,7 +119,8 @@ func TestIdentical(t *testing.T) {
 	}
 	large := strings.Repeat("x", 1<<16)
 	a := write("a", large+"1")
-	for text, want := range map[string]bool{large + "1": true, large + "2": false, large: false, large + "12": false, "": false} {
+	for text, want := range map[string]bool{large + "1": true, large + "2": false, large: false, large + "12": false,
+		"": false} {
 		if same, err := identical(a, write("b", text)); same != want || err != nil {
 			t.Errorf("%d bytes: %t, %v", len(text), same, err)
 		}

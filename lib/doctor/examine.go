@@ -39,7 +39,8 @@ func (d *examination) run(ctx context.Context) {
 	if !d.programs(ctx) {
 		return
 	}
-	for _, check := range []func(context.Context){d.sandbox, d.keys, d.memory, d.receipts, d.audit, d.clock, d.disks, d.stop} {
+	for _, check := range []func(context.Context){d.sandbox, d.keys, d.memory, d.receipts, d.audit, d.clock, d.disks,
+		d.stop} {
 		check(ctx)
 	}
 	if d.Online {
@@ -52,7 +53,8 @@ func (d *examination) without(ctx context.Context) {
 	if _, err := os.Stat(d.paths.Home); err != nil {
 		return
 	}
-	d.tell(ctx, Finding{Check: "configuration", State: noted, Message: "not checked, because clawsh does not use this home until that is repaired: keys, memory, receipts, audit log, sandbox"})
+	d.tell(ctx, Finding{Check: "configuration", State: noted,
+		Message: "not checked, because clawsh does not use this home until that is repaired: keys, memory, receipts, audit log, sandbox"})
 	d.config = config.Default(d.paths.Home)
 	d.stages = sibling.New(d.config, d.Environ, nil)
 	d.programs(ctx)
@@ -68,7 +70,8 @@ func (d *examination) home(ctx context.Context) bool {
 			mend: d.SetUp})
 	}
 	for _, s := range config.Strangers(d.paths.Home) {
-		f := Finding{Check: "home", State: noted, Message: s.Path + " is not a file of clawsh", Hint: "clawsh does not use it; move it away if you did not put it there"}
+		f := Finding{Check: "home", State: noted, Message: s.Path + " is not a file of clawsh",
+			Hint: "clawsh does not use it; move it away if you did not put it there"}
 		if s.Link != "" {
 			f.Message += ": it is a link to " + s.Link
 		}
@@ -116,7 +119,8 @@ func (d *examination) settings(ctx context.Context) bool {
 	}
 	d.tell(ctx, state)
 	if missing := cfg.ToolsNotOffered(); len(missing) > 0 {
-		d.tell(ctx, Finding{Check: "tools", State: noted, Message: "not offered to the model: " + strings.Join(missing, ", "),
+		d.tell(ctx, Finding{Check: "tools", State: noted, Message: "not offered to the model: " +
+			strings.Join(missing, ", "),
 			Hint: "channels.cli.tools_allow does not list them; a list written by an older clawsh lacks newer tools"})
 	}
 	return true
@@ -142,7 +146,8 @@ func (d *examination) workspace(ctx context.Context) {
 	case err != nil:
 		f = failure("workspace", err)
 	case !info.IsDir():
-		f.State, f.Message, f.Hint = wrong, dir+" is not a directory", "move it away, or set workspace_dir to another directory"
+		f.State, f.Message, f.Hint = wrong, dir+" is not a directory",
+			"move it away, or set workspace_dir to another directory"
 	}
 	d.tell(ctx, f)
 }
@@ -172,7 +177,8 @@ func (d *examination) sandbox(ctx context.Context) {
 		d.tell(ctx, Finding{Check: "sandbox", State: wrong,
 			Message: "no program can run: " + r.Why, Hint: "claw-exec sandbox shows what each engine lacks"})
 	case r.Mode == "off":
-		d.tell(ctx, Finding{Check: "sandbox", State: noted, Message: `security.sandbox = "off": programs run unconfined`})
+		d.tell(ctx, Finding{Check: "sandbox", State: noted,
+			Message: `security.sandbox = "off": programs run unconfined`})
 	default:
 		d.tell(ctx, Finding{Check: "sandbox", State: sound,
 			Message: "programs can be confined, by: " + strings.Join(works, ", ")})
@@ -180,11 +186,13 @@ func (d *examination) sandbox(ctx context.Context) {
 }
 
 func (d *examination) keys(ctx context.Context) {
-	for _, path := range []string{d.config.PermitKeyPath(), d.config.PermitPubPath(), filepath.Join(d.config.ReceiptKeysDir(), "receipt.key"),
+	for _, path := range []string{d.config.PermitKeyPath(), d.config.PermitPubPath(),
+		filepath.Join(d.config.ReceiptKeysDir(), "receipt.key"),
 		filepath.Join(d.config.ReceiptKeysDir(), "receipt.pub")} {
 		if _, err := os.Lstat(path); err != nil {
 			d.tell(ctx, Finding{Check: "keys", State: wrong,
-				Message: path + " is missing", Hint: "restore it from a backup; clawsh init creates keys only if none was used yet"})
+				Message: path + " is missing",
+				Hint:    "restore it from a backup; clawsh init creates keys only if none was used yet"})
 			return
 		}
 	}
@@ -202,12 +210,14 @@ func (d *examination) memory(ctx context.Context) {
 		return
 	}
 	f := failure("memory", err)
-	f.Mend, f.mend = "rebuild indexes and mirrors: claw-mem check --rebuild --repair-mirror", func(ctx context.Context) error {
-		if err := d.stages.Query(ctx, &struct{}{}, "claw-mem", "check", "--rebuild", "--repair-mirror"); err != nil {
-			return err
+	f.Mend, f.mend = "rebuild indexes and mirrors: claw-mem check --rebuild --repair-mirror",
+		func(ctx context.Context) error {
+			if err := d.stages.Query(ctx, &struct{}{}, "claw-mem", "check", "--rebuild",
+				"--repair-mirror"); err != nil {
+				return err
+			}
+			return d.stages.Query(ctx, &struct{}{}, "claw-mem", "check")
 		}
-		return d.stages.Query(ctx, &struct{}{}, "claw-mem", "check")
-	}
 	d.tell(ctx, f)
 }
 
@@ -222,7 +232,8 @@ func (d *examination) receipts(ctx context.Context) {
 	}
 	if r.Torn > 0 {
 		d.tell(ctx, Finding{Check: "receipts", State: noted,
-			Message: fmt.Sprintf("a crash left %s of an unfinished line at the end: the next receipt moves it aside", spelling.Count(r.Torn, "byte"))})
+			Message: fmt.Sprintf("a crash left %s of an unfinished line at the end: the next receipt moves it aside",
+				spelling.Count(r.Torn, "byte"))})
 	}
 	d.tell(ctx, Finding{Check: "receipts", State: sound, Message: r.Evidence})
 }
@@ -233,7 +244,8 @@ func (d *examination) audit(ctx context.Context) {
 	}
 	err := d.stages.Query(ctx, &r, "claw-gate", "audit")
 	if err == nil {
-		d.tell(ctx, Finding{Check: "audit log", State: sound, Message: fmt.Sprintf("%s, all the gate's", spelling.Count(r.Lines, "decision"))})
+		d.tell(ctx, Finding{Check: "audit log", State: sound,
+			Message: fmt.Sprintf("%s, all the gate's", spelling.Count(r.Lines, "decision"))})
 		return
 	}
 	f := failure("audit log", err)
@@ -241,12 +253,14 @@ func (d *examination) audit(ctx context.Context) {
 		d.tell(ctx, f)
 		return
 	}
-	f.Hint, f.Mend, f.mend = "", "move the bytes at the end that the gate did not write into a file beside it: claw-gate audit --mend", func(ctx context.Context) error {
-		if err := d.stages.Query(ctx, &r, "claw-gate", "audit", "--mend"); err != nil {
-			return err
+	f.Hint, f.Mend, f.mend = "",
+		"move the bytes at the end that the gate did not write into a file beside it: claw-gate audit --mend",
+		func(ctx context.Context) error {
+			if err := d.stages.Query(ctx, &r, "claw-gate", "audit", "--mend"); err != nil {
+				return err
+			}
+			return d.stages.Query(ctx, &r, "claw-gate", "audit")
 		}
-		return d.stages.Query(ctx, &r, "claw-gate", "audit")
-	}
 	d.tell(ctx, f)
 }
 

@@ -31,7 +31,8 @@ func timeFinding(now, newest time.Time) Finding {
 	switch {
 	case now.Before(newest.Add(-time.Minute)):
 		f.State, f.Hint = wrong, "set the clock; permits and receipts depend on it"
-		f.Message = fmt.Sprintf("the clock says %s, which is before the newest receipt, %s", now.Format(time.RFC3339), newest.Format(time.RFC3339))
+		f.Message = fmt.Sprintf("the clock says %s, which is before the newest receipt, %s", now.Format(time.RFC3339),
+			newest.Format(time.RFC3339))
 	case now.Year() < 2025 || now.Year() > 2100:
 		f.State, f.Message, f.Hint = wrong, "it says "+f.Message, "set the clock"
 	}
@@ -44,7 +45,8 @@ const leastFree = 64 << 20
 // disks looks where clawsh writes.
 func (d *examination) disks(ctx context.Context) {
 	seen := map[string]bool{}
-	for _, dir := range []string{d.paths.Home, filepath.Dir(d.config.Memory.Path), filepath.Dir(d.config.Receipts.Path), os.TempDir()} {
+	for _, dir := range []string{d.paths.Home, filepath.Dir(d.config.Memory.Path), filepath.Dir(d.config.Receipts.Path),
+		os.TempDir()} {
 		if !seen[dir] {
 			seen[dir] = true
 			d.tell(ctx, diskFinding(dir))
@@ -65,7 +67,8 @@ func diskFinding(dir string) Finding {
 		f.Message = fmt.Sprintf("nothing can be written in %s: %v", dir, err)
 		f.Hint = "a call whose receipt cannot be written does not run"
 	case free < leastFree:
-		f.Message, f.Hint = fmt.Sprintf("%s has %d MB left", dir, free>>20), "a call whose receipt cannot be written does not run"
+		f.Message, f.Hint = fmt.Sprintf("%s has %d MB left", dir, free>>20),
+			"a call whose receipt cannot be written does not run"
 	default:
 		f.State, f.Message = sound, fmt.Sprintf("%s: %d MB free", dir, free>>20)
 	}

@@ -76,7 +76,8 @@ func (d *examination) onPath(ctx context.Context) {
 		d.tell(ctx, Finding{Check: "programs", State: noted,
 			Message: fmt.Sprintf("PATH finds other programs than those in %s: %s",
 				filepath.Dir(self), strings.Join(others, ", ")),
-			Hint: "pipelines that you type would use those; put " + filepath.Dir(self) + " first on PATH, or remove the others"})
+			Hint: "pipelines that you type would use those; put " + filepath.Dir(self) +
+				" first on PATH, or remove the others"})
 	}
 	if len(copies) > 0 {
 		d.tell(ctx, Finding{Check: "programs", State: noted,

@@ -208,8 +208,10 @@ func TestAppendNext(t *testing.T) {
 	for _, c := range []struct {
 		before, wantLast string
 		wantTorn         bool
-	}{{"", "", false}, {"one\ntwo\n", "two", false}, {"one\ntwo\nthr", "two", true}, {"thr", "", true}, {"\n", "", false},
-		{"one\n\n", "", false}, {"a\n" + strings.Repeat("b", firstChunk-1) + "\n", strings.Repeat("b", firstChunk-1), false},
+	}{{"", "", false}, {"one\ntwo\n", "two", false}, {"one\ntwo\nthr", "two", true}, {"thr", "", true},
+		{"\n", "", false},
+		{"one\n\n", "", false}, {"a\n" + strings.Repeat("b", firstChunk-1) + "\n", strings.Repeat("b", firstChunk-1),
+			false},
 		{strings.Repeat("a", 9<<20) + "\n" + strings.Repeat("b", 8<<20) + "\nc", strings.Repeat("b", 8<<20), true}} {
 		os.WriteFile(path, []byte(c.before), 0o600)
 		if err := next("x"); err != nil {

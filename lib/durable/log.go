@@ -6,11 +6,11 @@
 //
 //	flock(LOCK_EX)      nothing: the kernel takes the lock back when a process ends, however it ends
 //	lstat, pread        nothing: the end of the file is only read
-//	write(line "\n")    nothing, all of it, or the first part: a torn line. The next append, by any process, ends it with
-//	                    a newline of its own, so that both lines stay to be read: the torn one is for the reader to judge
+//	write(line "\n")    nothing, all of it, or the first part: a torn line. The next append, by any process, ends it
+//	                    with a newline of its own, so that both lines can be read: the reader judges the torn one
 //	flock(LOCK_UN)      as above
-//	fdatasync           the line, whole: it is durable. Before that a power cut may take it, and a reader may have seen it.
-//	                    It makes every line before it durable as well, so that lines that are chained survive in order
+//	fdatasync           the line, whole: it is durable. Before that a power cut may take it, though a reader has seen
+//	                    it. It makes every line before it durable, too, so that chained lines survive in order
 //
 // A write that fails (disk full, quota, file too large) is undone with ftruncate under the same lock; if that fails
 // too, a torn line remains, as after a crash. If fdatasync fails, the line remains, but may not be durable.

@@ -27,7 +27,8 @@ func ReadPrivate(path string, forbidden fs.FileMode) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("key %s is not a regular file", path)
 	case info.Mode().Perm()&forbidden != 0:
-		return nil, fmt.Errorf("key %s is accessible to others (mode %04o): make a new one if it may have been read, or chmod it", path, info.Mode().Perm())
+		return nil,
+			fmt.Errorf("key %s is accessible to others (mode %04o): make a new one if it may have been read, or chmod it", path, info.Mode().Perm())
 	case ok && int(st.Uid) != os.Geteuid():
 		return nil, fmt.Errorf("key %s belongs to user %d, not to you", path, st.Uid)
 	}

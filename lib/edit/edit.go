@@ -61,7 +61,8 @@ func Apply(text string, edits []Edit) (string, int, error) {
 func apply(e Edit, text string, most int) (string, int, error) {
 	switch {
 	case e.Old == "":
-		return "", 0, errors.New("old is empty: give the text to replace; file_write creates a file or replaces it whole")
+		return "", 0,
+			errors.New("old is empty: give the text to replace; file_write creates a file or replaces it whole")
 	case e.New == nil:
 		return "", 0, errors.New("new is missing: give \"\" to delete old")
 	case e.Old == *e.New:
@@ -77,7 +78,8 @@ func apply(e Edit, text string, most int) (string, int, error) {
 		case n == 1:
 			return strings.Replace(text, v.old, v.new, 1), 1, nil
 		default:
-			return "", 0, fmt.Errorf("old occurs %s, at lines %s: add lines around it until it is unique, or set all", spelling.Count(n, "time"),
+			return "", 0, fmt.Errorf("old occurs %s, at lines %s: add lines around it until it is unique, or set all",
+				spelling.Count(n, "time"),
 				strings.Join(linesOf(text, v.old), ", "))
 		}
 	}

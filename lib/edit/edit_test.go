@@ -24,11 +24,13 @@ func TestApply(t *testing.T) {
 		{"all", "x x x", []Edit{all("x", "y")}, "y y y", 3},
 		{"all, overlapping: from the left", "aaa", []Edit{all("aa", "b")}, "ba", 1},
 		{"delete", "a\nb\n", []Edit{to("a\n", "")}, "b\n", 1},
-		{"CRLF stays, though the model sends newlines", "a\r\nb\r\nc\r\n", []Edit{to("a\nb\n", "x\ny\nz\n")}, "x\r\ny\r\nz\r\nc\r\n", 1},
+		{"CRLF stays, though the model sends newlines", "a\r\nb\r\nc\r\n", []Edit{to("a\nb\n", "x\ny\nz\n")},
+			"x\r\ny\r\nz\r\nc\r\n", 1},
 		{"CRLF: a single line becomes two", "a\r\nb\r\n", []Edit{to("b", "b\nc")}, "a\r\nb\r\nc\r\n", 1},
 		{"newlines stay, though the model sends CRLF", "a\nb\n", []Edit{to("a\r\nb\r\n", "x\r\ny\r\n")}, "x\ny\n", 1},
 		{"mixed: the exact spelling goes first", "a\nb\r\nc\nd\n", []Edit{to("c\nd", "C\nD")}, "a\nb\r\nC\nD\n", 1},
-		{"mixed: a line of the other kind is found", "a\nb\r\nc\r\nd\ne\nf\n", []Edit{to("b\nc", "B\nC")}, "a\nB\r\nC\r\nd\ne\nf\n", 1},
+		{"mixed: a line of the other kind is found", "a\nb\r\nc\r\nd\ne\nf\n", []Edit{to("b\nc", "B\nC")},
+			"a\nB\r\nC\r\nd\ne\nf\n", 1},
 		{"the last newline stays missing", "a\nb", []Edit{to("b\n", "c\n")}, "a\nc", 1},
 		{"the last newline stays missing, CRLF", "a\r\nb", []Edit{to("a\nb\n", "c\nd\n")}, "c\r\nd", 1},
 		{"a byte-order mark stays", "\ufeffa\nb\n", []Edit{to("a\n", "x\n")}, "\ufeffx\nb\n", 1},
@@ -55,8 +57,10 @@ func TestApplyRefuses(t *testing.T) {
 		{"back and forth", []Edit{to("func a", "func x"), to("func x", "func a")}, []string{"change nothing"}},
 		{"not unique", []Edit{to("return", "x")}, []string{"occurs 2 times, at lines 2, 6", "set all"}},
 		{"overlapping", []Edit{to("\n}\n\n", "x"), to("zz", "y")}, []string{"edit 2 of 2", "none was made"}},
-		{"white space", []Edit{to("func b() {\n    return 2\n}", "x")}, []string{"line 5 differs from it only in white space", "     6\t\treturn 2"}},
-		{"nearest", []Edit{to("func b() int {\n\treturn 3\n}", "x")}, []string{"the nearest lines are", "     5\tfunc b() {"}},
+		{"white space", []Edit{to("func b() {\n    return 2\n}", "x")},
+			[]string{"line 5 differs from it only in white space", "     6\t\treturn 2"}},
+		{"nearest", []Edit{to("func b() int {\n\treturn 3\n}", "x")},
+			[]string{"the nearest lines are", "     5\tfunc b() {"}},
 		{"nothing like it", []Edit{to("import os", "x")}, []string{"nor anything similar", "7 lines"}},
 	} {
 		got, n, err := Apply(text, c.edits)
@@ -70,7 +74,8 @@ func TestApplyRefuses(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := Apply("aaa", []Edit{to("aa", "b")}); err == nil || !strings.Contains(err.Error(), "occurs 2 times") {
+	if _, _, err := Apply("aaa", []Edit{to("aa", "b")}); err == nil ||
+		!strings.Contains(err.Error(), "occurs 2 times") {
 		t.Errorf("matches that overlap: %v", err)
 	}
 	if _, _, err := Apply("", []Edit{to("a", "b")}); err == nil || !strings.Contains(err.Error(), "the file is empty") {
@@ -91,17 +96,20 @@ func TestErrorsAreBounded(t *testing.T) {
 	}
 }
 
-// TestWorkIsBounded: edits that double each other's text, and lines of very many words, take no memory and no time to speak of.
+// TestWorkIsBounded: edits that double each other's text, and lines of very many words, take no memory and no time to
+// speak of.
 func TestWorkIsBounded(t *testing.T) {
 	var edits []Edit
 	for range 40 {
 		edits = append(edits, all("a", "bb"), all("b", "aa"))
 	}
-	if got, n, err := Apply("a", edits); err == nil || got != "a" || n != 0 || !strings.Contains(err.Error(), "would add more than") {
+	if got, n, err := Apply("a", edits); err == nil || got != "a" || n != 0 ||
+		!strings.Contains(err.Error(), "would add more than") {
 		t.Errorf("%d bytes, %d, %v", len(got), n, err)
 	}
 	begun := time.Now()
-	have, want := strings.Repeat(strings.Repeat("a b ", 160)+"\n", 1600), strings.Repeat(strings.Repeat("c d ", 160)+"\n", 2600)
+	have, want := strings.Repeat(strings.Repeat("a b ", 160)+"\n", 1600),
+		strings.Repeat(strings.Repeat("c d ", 160)+"\n", 2600)
 	if _, _, err := Apply(have, []Edit{to(want, "")}); err == nil || time.Since(begun) > 20*time.Second {
 		t.Errorf("%v after %v", err, time.Since(begun))
 	}

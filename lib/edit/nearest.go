@@ -26,13 +26,15 @@ func notFound(text, old string) error {
 		for _, n := range same[:min(len(same), maxReported)] {
 			at = append(at, fmt.Sprint(n+1))
 		}
-		return fmt.Errorf("old was not found; the text at line %s differs from it only in white space:\n%s", strings.Join(at, ", "),
+		return fmt.Errorf("old was not found; the text at line %s differs from it only in white space:\n%s",
+			strings.Join(at, ", "),
 			show(have, same[0], len(want)))
 	}
 	if from, ok := nearest(have, want); ok {
 		return fmt.Errorf("old was not found; the nearest lines are:\n%s", show(have, from, len(want)))
 	}
-	return fmt.Errorf("old was not found, nor anything similar: read the file again (it has %s)", spelling.Count(len(have), "line"))
+	return fmt.Errorf("old was not found, nor anything similar: read the file again (it has %s)",
+		spelling.Count(len(have), "line"))
 }
 
 func splitLines(s string) []string {

@@ -49,7 +49,8 @@ type Answer interface{ IsAnswer() bool }
 // New makes the envelope of a command, such as "memory search", at the given time. data is the command's result; err,
 // if any, is its failure, which decides the exit code and gets data as its details.
 func New(command string, now time.Time, data any, err error) Envelope {
-	env := Envelope{SchemaVersion: SchemaVersion, Timestamp: now.UTC().Format("2006-01-02T15:04:05.000Z"), Command: command,
+	env := Envelope{SchemaVersion: SchemaVersion, Timestamp: now.UTC().Format("2006-01-02T15:04:05.000Z"),
+		Command:      command,
 		OutputFormat: "json"}
 	e := From(err)
 	if e == nil {

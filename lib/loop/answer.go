@@ -16,16 +16,19 @@ func (t *turn) answered(resp *record.Response) {
 	switch {
 	case resp.FinishReason == record.FinishLength:
 		f.StopReason, f.ErrorCode = record.StopLength, "answer.length"
-		f.Error, f.Hint = cutShort(resp, empty), "raise max_output_tokens of the provider or the limit of the server, or ask for less at once"
+		f.Error, f.Hint = cutShort(resp, empty),
+			"raise max_output_tokens of the provider or the limit of the server, or ask for less at once"
 	case resp.FinishReason == record.FinishContentFilter:
 		f.StopReason, f.ErrorCode = record.StopContentFilter, "answer.content_filter"
-		f.Error, f.Hint = "the provider's content filter withheld all or part of the answer", "rephrase the message, or use another model"
+		f.Error, f.Hint = "the provider's content filter withheld all or part of the answer",
+			"rephrase the message, or use another model"
 	case resp.FinishReason == record.FinishRefusal:
 		f.StopReason, f.ErrorCode = record.StopRefusal, "answer.refusal"
 		f.Error, f.Hint = "the model refused to answer", "rephrase the message, or use another model"
 	case empty && resp.Reasoning != "":
 		f.StopReason, f.ErrorCode = record.StopEmpty, "answer.empty"
-		f.Error, f.Hint = "the model returned reasoning but no answer", "ask again, raise max_output_tokens of the provider, or use another model"
+		f.Error, f.Hint = "the model returned reasoning but no answer",
+			"ask again, raise max_output_tokens of the provider, or use another model"
 	case empty:
 		f.StopReason, f.ErrorCode = record.StopEmpty, "answer.empty"
 		f.Error, f.Hint = "the model returned an empty answer", "ask again, or use another model"

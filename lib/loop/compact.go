@@ -59,7 +59,8 @@ func (t *turn) compact(ctx context.Context) error {
 	case ctx.Err() != nil, errors.As(err, &stage), envelope.From(err).Code == "provider.cancelled":
 		return err
 	}
-	t.Warn("compaction_failed", "conversation_id", t.ConversationID, "code", envelope.From(err).Code, "error", err.Error())
+	t.Warn("compaction_failed", "conversation_id", t.ConversationID, "code", envelope.From(err).Code, "error",
+		err.Error())
 	return nil
 }
 
@@ -105,9 +106,12 @@ func fallen(turns []conversation.Turn, small int) []conversation.Turn {
 // summarise has the model write a summary of the previous summary and the old turns, the first of the conversation,
 // makes it durable and replaces them by it. It calls used with each response; if that fails, it makes no more
 // requests.
-func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID string, used func(*record.Request, *record.Response) error) (record.Summary, error) {
-	s := record.Summary{V: record.Version, Kind: record.KindSummary, ID: record.NewID("sum-"), ConversationID: l.ConversationID, TurnID: turnID, Agent: l.Agent,
-		Content: l.history.Summary, ThroughTurnID: old[len(old)-1].ID, ThroughRecordID: old[len(old)-1].Record, Turns: len(old)}
+func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID string,
+	used func(*record.Request, *record.Response) error) (record.Summary, error) {
+	s := record.Summary{V: record.Version, Kind: record.KindSummary, ID: record.NewID("sum-"),
+		ConversationID: l.ConversationID, TurnID: turnID, Agent: l.Agent,
+		Content: l.history.Summary, ThroughTurnID: old[len(old)-1].ID, ThroughRecordID: old[len(old)-1].Record,
+		Turns: len(old)}
 	if last, err := l.write(ctx, &s, old, used); err != nil {
 		return s, l.wasted(ctx, &s, last, err)
 	}
@@ -127,7 +131,8 @@ func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID st
 }
 
 // write asks for the content of a summary, and returns the last response, or nil.
-func (l *Loop) write(ctx context.Context, s *record.Summary, old []conversation.Turn, used func(*record.Request, *record.Response) error) (last *record.Response, err error) {
+func (l *Loop) write(ctx context.Context, s *record.Summary, old []conversation.Turn,
+	used func(*record.Request, *record.Response) error) (last *record.Response, err error) {
 	// a request contains a transcript and the summary so far, each at most half of what the model can be sent
 	texts := conversation.Transcripts(old, (l.Budget.Tokens+1)/2)
 	for i, text := range texts {
@@ -141,7 +146,8 @@ func (l *Loop) write(ctx context.Context, s *record.Summary, old []conversation.
 		s.Content = strings.TrimSpace(resp.FinalText)
 		spent := used(req, resp)
 		if resp.FinishReason != record.FinishStop && resp.FinishReason != record.FinishToolCalls && s.Content != "" {
-			return last, envelope.Errorf(envelope.ExitError, "compact.cut", "the model's summary is incomplete: it ended by %q", resp.FinishReason).WithHint(unchanged)
+			return last, envelope.Errorf(envelope.ExitError, "compact.cut",
+				"the model's summary is incomplete: it ended by %q", resp.FinishReason).WithHint(unchanged)
 		}
 		if err := l.acceptable(s.Content, old); err != nil {
 			return last, err
@@ -159,8 +165,10 @@ func (l *Loop) wasted(ctx context.Context, s *record.Summary, last *record.Respo
 	if last == nil {
 		return cause
 	}
-	line, err := record.Encode(record.Response{V: record.Version, Kind: record.KindResponse, ID: record.NewID("resp-"), ConversationID: s.ConversationID,
-		TurnID: s.TurnID, TS: record.Now(), RequestID: last.RequestID, FinishReason: last.FinishReason, Provider: s.Provider, Model: s.Model, ToolCalls: []record.CallPart{}, Usage: s.Usage})
+	line, err := record.Encode(record.Response{V: record.Version, Kind: record.KindResponse, ID: record.NewID("resp-"),
+		ConversationID: s.ConversationID,
+		TurnID:         s.TurnID, TS: record.Now(), RequestID: last.RequestID, FinishReason: last.FinishReason,
+		Provider: s.Provider, Model: s.Model, ToolCalls: []record.CallPart{}, Usage: s.Usage})
 	if err == nil {
 		err = l.keep(context.WithoutCancel(ctx), line)
 	}
@@ -193,13 +201,15 @@ func (l *Loop) acceptable(text string, old []conversation.Turn) error {
 	case n == 0:
 		return envelope.Errorf(envelope.ExitError, "compact.empty", "the model wrote no summary").WithHint(unchanged)
 	case n > most:
-		return envelope.Errorf(envelope.ExitError, "compact.too_long", "the model's summary has about %d tokens, more than the useful maximum of %d", n, most).WithHint(unchanged)
+		return envelope.Errorf(envelope.ExitError, "compact.too_long",
+			"the model's summary has about %d tokens, more than the useful maximum of %d", n, most).WithHint(unchanged)
 	}
 	return nil
 }
 
 func (l *Loop) summaryRequest(earlier, transcript, turnID string) *record.Request {
-	return &record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"), ConversationID: l.ConversationID, TurnID: turnID, TS: record.Now(),
+	return &record.Request{V: record.Version, Kind: record.KindRequest, ID: record.NewID("req-"),
+		ConversationID: l.ConversationID, TurnID: turnID, TS: record.Now(),
 		Provider: l.Provider, Model: l.Model, SystemPrompt: conversation.SummaryPrompt,
 		Messages: []record.Message{conversation.SummaryRequest(earlier, transcript, record.NewID(""))}}
 }

@@ -56,17 +56,20 @@ func (t *turn) limited() bool {
 	switch {
 	case t.MaxTokens > 0 && t.spent.usage.Total() >= t.MaxTokens:
 		t.final.StopReason = record.StopMaxTokens
-		t.final.Error = fmt.Sprintf("no final answer within %s: %d are used", spelling.Count(t.MaxTokens, "token"), t.spent.usage.Total())
+		t.final.Error = fmt.Sprintf("no final answer within %s: %d are used", spelling.Count(t.MaxTokens, "token"),
+			t.spent.usage.Total())
 		t.final.ErrorCode = "limit.max_tokens"
 		t.final.Hint = "raise limits.max_tokens, or use --max-tokens for one turn"
 	case t.MaxCost > 0 && t.spent.unpriced != "":
 		t.final.StopReason = record.StopMaxCost
-		t.final.Error = fmt.Sprintf("the turn has a cost limit, but %q answered, and its price is not configured", t.spent.unpriced)
+		t.final.Error = fmt.Sprintf("the turn has a cost limit, but %q answered, and its price is not configured",
+			t.spent.unpriced)
 		t.final.ErrorCode = "limit.max_cost"
 		t.final.Hint = "add its price to [[usage.prices]] in the configuration"
 	case t.MaxCost > 0 && t.spent.cost >= t.MaxCost:
 		t.final.StopReason = record.StopMaxCost
-		t.final.Error = fmt.Sprintf("no final answer within a cost of %s (spent %s)", amount(t.MaxCost), amount(t.spent.cost))
+		t.final.Error = fmt.Sprintf("no final answer within a cost of %s (spent %s)", amount(t.MaxCost),
+			amount(t.spent.cost))
 		t.final.ErrorCode = "limit.max_cost"
 		t.final.Hint = "raise limits.max_cost, or use --max-cost for one turn"
 	default:
@@ -90,7 +93,8 @@ func (t *turn) exhausted() bool {
 // refuse answers the calls of a turn that has reached a limit.
 func (t *turn) refuse(calls []record.CallPart) {
 	for _, c := range calls {
-		t.say(record.Message{Role: "tool", ToolCallID: c.ID, IsError: true, Content: conversation.NotRun(t.final.StopReason)})
+		t.say(record.Message{Role: "tool", ToolCallID: c.ID, IsError: true,
+			Content: conversation.NotRun(t.final.StopReason)})
 	}
 }
 

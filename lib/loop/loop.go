@@ -6,10 +6,10 @@
 //
 //	user → request → response → (tool calls → results → request → response)* → final
 //
-// and it ends after at most MaxToolRounds rounds of tools. A conversation that has become too long is compacted before a turn: the
-// model writes a summary of the old turns, which is sent in their place. tool_call lines go to the chain as the same bytes that
-// claw-llm wrote. A stage that dies in the middle of a turn ends that turn with an error that names it; it is started
-// anew for the next one.
+// and it ends after at most MaxToolRounds rounds of tools. A conversation that has become too long is compacted before
+// a turn: the model writes a summary of the old turns, which is sent in their place. tool_call lines go to the chain as
+// the same bytes that claw-llm wrote. A stage that dies in the middle of a turn ends that turn with an error that names
+// it; it is started anew for the next one.
 package loop
 
 import (

@@ -17,10 +17,14 @@ func TestExitCode(t *testing.T) {
 		denials []record.Denial
 		want    int
 	}{
-		{record.StopFinalText, nil, 0}, {record.StopFinalText, denied("path.outside", "not_required"), 77}, {record.StopFinalText, denied("path.workspace", "unavailable"), 77},
-		{record.StopFinalText, denied("path.workspace", "refused"), 0}, {record.StopFinalText, denied("args.invalid", "not_required"), 0},
+		{record.StopFinalText, nil, 0}, {record.StopFinalText, denied("path.outside", "not_required"), 77},
+		{record.StopFinalText, denied("path.workspace", "unavailable"), 77},
+		{record.StopFinalText, denied("path.workspace", "refused"), 0},
+		{record.StopFinalText, denied("args.invalid", "not_required"), 0},
 		{record.StopFinalText, append(denied("args.invalid", "not_required"), denied("estop", "not_required")...), 77},
-		{record.StopMaxToolRounds, nil, 2}, {record.StopMaxTokens, nil, 2}, {record.StopMaxCost, nil, 2}, {record.StopTimeout, nil, 2}, {record.StopCancelled, nil, 130}, {record.StopProviderError, nil, 69}, {record.StopStageError, nil, 1}, {"", nil, 1},
+		{record.StopMaxToolRounds, nil, 2}, {record.StopMaxTokens, nil, 2}, {record.StopMaxCost, nil, 2},
+		{record.StopTimeout, nil, 2}, {record.StopCancelled, nil, 130}, {record.StopProviderError, nil, 69},
+		{record.StopStageError, nil, 1}, {"", nil, 1},
 	} {
 		if got := ExitCode(record.Final{StopReason: c.stop, Denials: c.denials}); got != c.want {
 			t.Errorf("%s %v: %d, want %d", c.stop, c.denials, got, c.want)
@@ -38,16 +42,20 @@ func TestDenialNamesWhatDenied(t *testing.T) {
 		verdict        *record.Verdict
 		rule, reason   string
 	}{
-		{record.StatusAllowed, "", yes, "", ""}, {record.StatusFailed, "", yes, "", ""}, {record.StatusFailed, "interrupted", yes, "", ""},
+		{record.StatusAllowed, "", yes, "", ""}, {record.StatusFailed, "", yes, "", ""},
+		{record.StatusFailed, "interrupted", yes, "", ""},
 		{record.StatusFailed, stopped, yes, "estop", "the emergency stop ended it while it ran"},
 		{record.StatusAllowed, stopped, yes, "estop", "the emergency stop ended it while it ran"},
-		{record.StatusDenied, "", no, "path.outside", "outside"}, {record.StatusDenied, "", early, "estop", "emergency stop: on"},
+		{record.StatusDenied, "", no, "path.outside", "outside"},
+		{record.StatusDenied, "", early, "estop", "emergency stop: on"},
 		{record.StatusDenied, "", yes, "exec.refused", "error"}, {record.StatusDenied, stopped, yes, "estop", "error"},
 		{record.StatusDenied, stopped, no, "path.outside", "outside"}, {record.StatusDenied, "", nil, "", "error"},
 	} {
-		r := record.ToolResult{Status: c.status, Error: "error", Verdict: c.verdict, Metadata: record.ResultMeta{CancelledReason: c.halted}}
+		r := record.ToolResult{Status: c.status, Error: "error", Verdict: c.verdict,
+			Metadata: record.ResultMeta{CancelledReason: c.halted}}
 		d, ok := denial(r)
-		if want := c.reason != ""; ok != want || ok && (d.Rule != c.rule || d.Reason != c.reason || c.verdict != nil && d.Approval != c.verdict.Approval) {
+		if want := c.reason != ""; ok != want || ok &&
+			(d.Rule != c.rule || d.Reason != c.reason || c.verdict != nil && d.Approval != c.verdict.Approval) {
 			t.Errorf("%+v: %+v, %v", c, d, ok)
 		}
 	}
@@ -57,7 +65,8 @@ func TestDenialNamesWhatDenied(t *testing.T) {
 func turns(tokens ...int) []conversation.Turn {
 	var out []conversation.Turn
 	for i, n := range tokens {
-		out = append(out, conversation.Turn{ID: fmt.Sprint("turn-", i), Messages: []record.Message{{Role: "user", Content: strings.Repeat("four", n-8)}}})
+		out = append(out, conversation.Turn{ID: fmt.Sprint("turn-", i),
+			Messages: []record.Message{{Role: "user", Content: strings.Repeat("four", n-8)}}})
 	}
 	return out
 }
@@ -68,7 +77,8 @@ func TestFallen(t *testing.T) {
 		tokens []int
 		small  int
 		want   int
-	}{{nil, 100, 0}, {[]int{1000}, 100, 0}, {[]int{1000, 1000}, 100, 1}, {[]int{1000, 20, 20, 20}, 100, 1}, {[]int{1000, 20, 20, 900}, 100, 3}, {[]int{20, 20, 20, 20, 20}, 70, 2},
+	}{{nil, 100, 0}, {[]int{1000}, 100, 0}, {[]int{1000, 1000}, 100, 1}, {[]int{1000, 20, 20, 20}, 100, 1},
+		{[]int{1000, 20, 20, 900}, 100, 3}, {[]int{20, 20, 20, 20, 20}, 70, 2},
 		{[]int{20, 20}, 100, 0}, {[]int{20, 20, 20}, 0, 2}} {
 		if got := len(fallen(turns(c.tokens...), c.small)); got != c.want {
 			t.Errorf("%v with %d for small ones: %d fall out, want %d", c.tokens, c.small, got, c.want)
@@ -82,7 +92,8 @@ func TestAcceptableSummaries(t *testing.T) {
 	for _, c := range []struct {
 		old, budget, summary int
 		code                 string
-	}{{50, 0, 900, ""}, {50, 0, 1001, "compact.too_long"}, {10_000, 0, 4900, ""}, {10_000, 0, 5100, "compact.too_long"}, {10_000, 4000, 2001, "compact.too_long"},
+	}{{50, 0, 900, ""}, {50, 0, 1001, "compact.too_long"}, {10_000, 0, 4900, ""}, {10_000, 0, 5100, "compact.too_long"},
+		{10_000, 4000, 2001, "compact.too_long"},
 		{10_000, 4000, 2000, ""}, {10_000, 0, 0, "compact.empty"}} {
 		l := New(Options{Budget: conversation.Budget{Tokens: c.budget}})
 		code := ""
@@ -124,7 +135,8 @@ func TestLimited(t *testing.T) {
 		for _, r := range c.responses {
 			tn.spend(&record.Request{}, &r)
 		}
-		if got := tn.limited(); got != (c.want != "") || tn.final.StopReason != c.want || c.want != "" && ExitCode(tn.final) != envelope.ExitLimit {
+		if got := tn.limited(); got != (c.want != "") || tn.final.StopReason != c.want || c.want != "" &&
+			ExitCode(tn.final) != envelope.ExitLimit {
 			t.Errorf("%s: %t, %q", name, got, tn.final.StopReason)
 		}
 	}
@@ -139,17 +151,22 @@ func TestRefusedCallsAreAnswered(t *testing.T) {
 		tn.say(record.Message{Role: "assistant", ToolCalls: calls})
 		tn.refuse(calls)
 		got := tn.history.Messages()
-		if len(got) != 4 || got[3].ToolCallID != "call-2" || !got[3].IsError || !strings.HasPrefix(got[3].Content, "not run: ") || strings.HasSuffix(got[3].Content, " ") {
+		if len(got) != 4 || got[3].ToolCallID != "call-2" || !got[3].IsError ||
+			!strings.HasPrefix(got[3].Content, "not run: ") || strings.HasSuffix(got[3].Content, " ") {
 			t.Errorf("%s: %+v", stop, got)
 		}
 	}
 }
 
-// An error of the tool chain is none of the provider's: the turn ends with exit code 1, an error of the provider by whose fault it is.
+// An error of the tool chain is none of the provider's: the turn ends with exit code 1, an error of the provider by
+// whose fault it is.
 func TestReportedErrors(t *testing.T) {
-	for code, exit := range map[string]int{"verdict.smuggled": envelope.ExitError, "provider.server": envelope.ExitProvider, "provider.quota": envelope.ExitProvider,
-		"provider.bad_request": envelope.ExitError, "provider.not_found": envelope.ExitError, "provider.too_long": envelope.ExitLimit, "provider.config": envelope.ExitConfig} {
-		line, err := record.Parse([]byte(`{"v":1,"kind":"error","stage":"x","code":"` + code + `","message":"m","retryable":false}`))
+	for code, exit := range map[string]int{"verdict.smuggled": envelope.ExitError,
+		"provider.server": envelope.ExitProvider, "provider.quota": envelope.ExitProvider,
+		"provider.bad_request": envelope.ExitError, "provider.not_found": envelope.ExitError,
+		"provider.too_long": envelope.ExitLimit, "provider.config": envelope.ExitConfig} {
+		line, err := record.Parse([]byte(`{"v":1,"kind":"error","stage":"x","code":"` + code +
+			`","message":"m","retryable":false}`))
 		if err != nil {
 			t.Fatal(err)
 		}

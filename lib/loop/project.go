@@ -96,7 +96,8 @@ func (p Project) block(data []byte) string {
 			for cut = maxProjectSent; !utf8.RuneStart(text[cut]); cut-- {
 			}
 		}
-		text, note = text[:cut], fmt.Sprintf("; truncated after %d of %s, file_read shows the rest", cut, spelling.Count(len(data), "byte"))
+		text, note = text[:cut], fmt.Sprintf("; truncated after %d of %s, file_read shows the rest", cut,
+			spelling.Count(len(data), "byte"))
 	}
 	if text == "" {
 		return ""

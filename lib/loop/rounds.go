@@ -53,10 +53,12 @@ func (t *turn) conclude(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		t.Warn("last_answer_failed", "conversation_id", t.ConversationID, "code", envelope.From(err).Code, "error", err.Error())
+		t.Warn("last_answer_failed", "conversation_id", t.ConversationID, "code", envelope.From(err).Code, "error",
+			err.Error())
 		return nil
 	}
-	t.say(record.Message{Role: "assistant", Content: resp.FinalText, ToolCalls: resp.ToolCalls, Original: resp.Original})
+	t.say(record.Message{Role: "assistant", Content: resp.FinalText, ToolCalls: resp.ToolCalls,
+		Original: resp.Original})
 	if resp.FinalText != "" {
 		t.final.Content = resp.FinalText
 	}

@@ -18,7 +18,8 @@ func (s *Store) Archive(id string, away bool) (*Conversation, error) {
 	var conv *Conversation
 	err = transaction(s.conn, func() (err error) {
 		if away {
-			err = s.query(`UPDATE conversations SET archived_at = coalesce(archived_at, ?2) WHERE id = ?1`, nil, id, record.Now())
+			err = s.query(`UPDATE conversations SET archived_at = coalesce(archived_at, ?2) WHERE id = ?1`, nil, id,
+				record.Now())
 		} else {
 			err = s.query(`UPDATE conversations SET archived_at = NULL WHERE id = ?1`, nil, id)
 		}

@@ -64,7 +64,8 @@ func TestImportKeepsNothingOfWhatItRefuses(t *testing.T) {
 	if err != nil || len(got) != len(batch) {
 		t.Fatalf("%v %v", got, err)
 	}
-	for i, want := range []struct{ stored, failed bool }{{true, false}, {true, false}, {false, true}, {false, true}, {false, true}, {false, false}} {
+	for i, want := range []struct{ stored, failed bool }{{true, false}, {true, false}, {false, true}, {false, true},
+		{false, true}, {false, false}} {
 		if got[i].Stored != want.stored || (got[i].Err != nil) != want.failed {
 			t.Errorf("%d: %+v", i, got[i])
 		}
@@ -73,7 +74,8 @@ func TestImportKeepsNothingOfWhatItRefuses(t *testing.T) {
 		t.Errorf("%v, %v", got[2].Err, got[4].Err)
 	}
 	list, err := s.Conversations(0)
-	if err != nil || len(list) != 2 || list[0].ID != "conv-new" || list[0].Agent != "ops" || list[0].ArchivedAt != "2026-05-12T14:00:00.000Z" {
+	if err != nil || len(list) != 2 || list[0].ID != "conv-new" || list[0].Agent != "ops" ||
+		list[0].ArchivedAt != "2026-05-12T14:00:00.000Z" {
 		t.Errorf("%+v %v", list, err)
 	}
 	if found, err := s.Check(); err != nil || found != nil {
@@ -140,7 +142,8 @@ func TestSessionsOfOthersAreSeen(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Error("there are two mirrors")
 	}
-	if err := m.Point(DefaultAgent, "conv-1"); err != nil || readFile(t, m.Dir, "default", "sessions", "current.jsonl") != line {
+	if err := m.Point(DefaultAgent, "conv-1"); err != nil ||
+		readFile(t, m.Dir, "default", "sessions", "current.jsonl") != line {
 		t.Errorf("current: %v", err)
 	}
 	if err := m.Point(DefaultAgent, "conv-gone"); err != nil {

@@ -13,8 +13,9 @@ import (
 	"clawsh/lib/envelope"
 )
 
-// Backup writes the memory as it is at this moment to the file at path, which must be there and empty, syncs it, and checks
-// what is in it then. Others may read and write meanwhile. No other file is made: VACUUM INTO would need one beside it.
+// Backup writes the memory as it is at this moment to the file at path, which must be there and empty, syncs it, and
+// checks what is in it then. Others may read and write meanwhile. No other file is made: VACUUM INTO would need one
+// beside it.
 func (s *Store) Backup(path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,7 +32,8 @@ func (s *Store) Backup(path string) error {
 	return nil
 }
 
-// copyTo copies all pages in one step, so it is not begun anew when somebody writes. The copy is synced when it is whole.
+// copyTo copies all pages in one step, so it is not begun anew when somebody writes. The copy is synced when it is
+// whole.
 func (s *Store) copyTo(path string) (err error) {
 	if s.conn == nil {
 		return fs.ErrClosed
@@ -76,7 +78,8 @@ func verifyCopy(path string) (err error) {
 	}
 	result, err := word(conn, `PRAGMA quick_check(1)`)
 	if err == nil && result != "ok" {
-		err = envelope.Errorf(envelope.ExitError, "memory.damaged", "the memory is damaged, and so is the copy: %s", result).
+		err = envelope.Errorf(envelope.ExitError, "memory.damaged", "the memory is damaged, and so is the copy: %s",
+			result).
 			WithHint("to see what is wrong, run: claw-mem check")
 	}
 	return err

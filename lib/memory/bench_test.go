@@ -42,8 +42,8 @@ func (v *vocabulary) text() string {
 	return strings.Join(out, " ")
 }
 
-// BenchmarkPut is one durable record beside its floor, in turn: a synchronous=FULL commit of the same text into a plain table.
-// It prints both a second, and how many times as long a record takes.
+// BenchmarkPut is one durable record beside its floor, in turn: a synchronous=FULL commit of the same text into a plain
+// table. It prints both a second, and how many times as long a record takes.
 func BenchmarkPut(b *testing.B) {
 	s, v := openTemp(b), newVocabulary()
 	conn, err := sqlite3.Open(filepath.Join(b.TempDir(), "bare.sqlite"))
@@ -51,7 +51,8 @@ func BenchmarkPut(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.Exec(`PRAGMA journal_mode=WAL; ` + perConnection + `CREATE TABLE e(id INTEGER PRIMARY KEY, content TEXT)`); err != nil {
+	if err := conn.Exec(`PRAGMA journal_mode=WAL; ` + perConnection +
+		`CREATE TABLE e(id INTEGER PRIMARY KEY, content TEXT)`); err != nil {
 		b.Fatal(err)
 	}
 	st, _, err := conn.Prepare(`INSERT INTO e(content) VALUES (?)`)

@@ -12,7 +12,8 @@ import (
 
 // Kinds of Problem.
 const (
-	ProblemFile         = "file"         // a page or a record of SQLite's, an index's own structure, or a field of an entry
+	// a page or a record of SQLite's, an index's own structure, or a field of an entry
+	ProblemFile         = "file"
 	ProblemReference    = "reference"    // an entry without its conversation
 	ProblemSchema       = "schema"       // a table, index, trigger or view is missing, changed or not ours
 	ProblemIndex        = "index"        // a search index lacks entries, or holds others
@@ -20,8 +21,8 @@ const (
 	ProblemMirror       = "mirror"       // a session's mirror differs from the memory
 )
 
-// Problem is something that is wrong with a memory. Rebuilt tells that Rebuild, or for a mirror Mirror.Rewrite, mended it. Lag tells
-// that it is not damage: a mirror lacks its last lines, as a process leaves it that was killed.
+// Problem is something that is wrong with a memory. Rebuilt tells that Rebuild, or for a mirror Mirror.Rewrite, mended
+// it. Lag tells that it is not damage: a mirror lacks its last lines, as a process leaves it that was killed.
 type Problem struct {
 	What           string `json:"what"`
 	ConversationID string `json:"conversation_id,omitzero"`
@@ -33,9 +34,10 @@ type Problem struct {
 // maxProblems bounds the problems of one kind.
 const maxProblems = 20
 
-// Check looks at the whole file, without changing it and without keeping anybody from writing: SQLite's integrity_check, which
-// includes the inner structure of both indexes, references, the schema, and whether the index of words has all entries and no
-// others. It does not compare words with contents: CheckWords does. An error means that it could not look.
+// Check looks at the whole file, without changing it and without keeping anybody from writing: SQLite's
+// integrity_check, which includes the inner structure of both indexes, references, the schema, and whether the index of
+// words has all entries and no others. It does not compare words with contents: CheckWords does. An error means that it
+// could not look.
 func (s *Store) Check() ([]Problem, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +47,8 @@ func (s *Store) Check() ([]Problem, error) {
 	var list []Problem
 	for _, check := range []struct{ what, sql string }{
 		{ProblemFile, `PRAGMA main.integrity_check(20)`},
-		{ProblemReference, `SELECT 'row ' || rowid || ' of ' || "table" || ' refers to no ' || parent FROM pragma_foreign_key_check LIMIT 20`},
+		{ProblemReference,
+			`SELECT 'row ' || rowid || ' of ' || "table" || ' refers to no ' || parent FROM pragma_foreign_key_check LIMIT 20`},
 		{ProblemIndex, `SELECT 'entry ' || record_id || ' is not in the index of words' FROM main.entries e
 			WHERE content <> '' AND NOT EXISTS (SELECT 1 FROM entry_words_docsize d WHERE d.id = e.id) LIMIT 20`},
 		{ProblemIndex, `SELECT 'the index of words holds ' || d.id || ', which is no entry' FROM entry_words_docsize d
@@ -107,7 +110,8 @@ func (s *Store) ask(what, sql string) (list []Problem, err error) {
 		}
 		err = errors.Join(st.Err(), st.Close())
 	}
-	if err == nil || busy(err) || errors.Is(err, sqlite3.INTERRUPT) || errors.Is(err, sqlite3.IOERR) || errors.Is(err, sqlite3.NOMEM) {
+	if err == nil || busy(err) || errors.Is(err, sqlite3.INTERRUPT) || errors.Is(err, sqlite3.IOERR) ||
+		errors.Is(err, sqlite3.NOMEM) {
 		return list, err
 	}
 	return append(list, Problem{What: what, Message: err.Error()}), nil
@@ -140,7 +144,8 @@ func (s *Store) checkSchema() ([]Problem, error) {
 	}
 	for o := range got {
 		if _, ok := want[o]; !ok {
-			list = append(list, Problem{What: ProblemSchema, Message: fmt.Sprintf("%s %s does not belong here", o.kind, o.name)})
+			list = append(list, Problem{What: ProblemSchema,
+				Message: fmt.Sprintf("%s %s does not belong here", o.kind, o.name)})
 		}
 	}
 	slices.SortFunc(list, func(a, b Problem) int { return strings.Compare(a.Message, b.Message) })
@@ -177,8 +182,8 @@ func objects(conn *sqlite3.Conn) (map[object]string, error) {
 	return all, st.Err()
 }
 
-// CheckWords compares both indexes, word by word, with the contents of all entries. Others may read meanwhile, and have to
-// wait to write.
+// CheckWords compares both indexes, word by word, with the contents of all entries. Others may read meanwhile, and have
+// to wait to write.
 func (s *Store) CheckWords() ([]Problem, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,12 +197,14 @@ func (s *Store) CheckWords() ([]Problem, error) {
 			return err
 		}
 		for _, index := range []string{"entry_words", "entry_trigrams"} {
-			found, err := s.ask(ProblemIndex, fmt.Sprintf(`INSERT INTO %[1]s(%[1]s, rank) VALUES ('integrity-check', 1)`, index))
+			found, err := s.ask(ProblemIndex,
+				fmt.Sprintf(`INSERT INTO %[1]s(%[1]s, rank) VALUES ('integrity-check', 1)`, index))
 			if err != nil {
 				return err
 			}
 			for i := range found {
-				found[i].Message = fmt.Sprintf("%s does not match the words of the entries: %s", index, found[i].Message)
+				found[i].Message = fmt.Sprintf("%s does not match the words of the entries: %s", index,
+					found[i].Message)
 			}
 			list = append(list, found...)
 		}
@@ -209,8 +216,9 @@ func (s *Store) CheckWords() ([]Problem, error) {
 	return list, nil
 }
 
-// Rebuild makes indexes, triggers and views anew from the entries, what conversations say of their entries, and the tokens that are
-// counted. Entries themselves cannot be mended. Like Delete, it leaves no byte of what was deleted before.
+// Rebuild makes indexes, triggers and views anew from the entries, what conversations say of their entries, and the
+// tokens that are counted. Entries themselves cannot be mended. Like Delete, it leaves no byte of what was deleted
+// before.
 func (s *Store) Rebuild() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -85,20 +85,24 @@ func TestCheckFindsAndRebuildMends(t *testing.T) {
 		harm, want string
 		words      bool
 	}{
-		"trigger gone":        {`DROP TRIGGER entries_insert`, "schema: trigger entries_insert is missing", false},
-		"trigger changed":     {`DROP TRIGGER entries_update; CREATE TRIGGER entries_update BEFORE UPDATE OF id ON entries BEGIN SELECT 1; END`, "schema: trigger entries_update is wrong", false},
-		"foreign trigger":     {`CREATE TRIGGER spy AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE id < new.id; END`, "schema: trigger spy does not belong", false},
-		"view gone":           {`DROP VIEW turns`, "schema: view turns is missing", false},
-		"index gone":          {`DROP INDEX entries_turn`, "schema: index entries_turn is missing", false},
-		"entry not indexed":   {`DROP TRIGGER entries_insert; INSERT INTO entries(record_id, conversation_id, turn_id, ts, kind, role, content) VALUES ('x', 'conv-one', 't', '', 'user', 'user', 'unseen')`, "index: entry x is not in the index", false},
-		"index of nothing":    {`INSERT INTO entry_words(rowid, content) VALUES (77, 'ghost')`, "index: the index of words holds 77", false},
+		"trigger gone":      {`DROP TRIGGER entries_insert`, "schema: trigger entries_insert is missing", false},
+		"trigger changed":   {`DROP TRIGGER entries_update; CREATE TRIGGER entries_update BEFORE UPDATE OF id ON entries BEGIN SELECT 1; END`, "schema: trigger entries_update is wrong", false},
+		"foreign trigger":   {`CREATE TRIGGER spy AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE id < new.id; END`, "schema: trigger spy does not belong", false},
+		"view gone":         {`DROP VIEW turns`, "schema: view turns is missing", false},
+		"index gone":        {`DROP INDEX entries_turn`, "schema: index entries_turn is missing", false},
+		"entry not indexed": {`DROP TRIGGER entries_insert; INSERT INTO entries(record_id, conversation_id, turn_id, ts, kind, role, content) VALUES ('x', 'conv-one', 't', '', 'user', 'user', 'unseen')`, "index: entry x is not in the index", false},
+		"index of nothing": {`INSERT INTO entry_words(rowid, content) VALUES (77, 'ghost')`,
+			"index: the index of words holds 77", false},
 		"index structure":     {`DELETE FROM entry_words_data WHERE id > 100`, "file: ", false},
 		"trigrams' structure": {`DELETE FROM entry_trigrams_data WHERE id > 100`, "file: ", false},
-		"tokens":              {`UPDATE entries SET input_tokens = 7 WHERE kind = 'response'`, "file: entry resp-1a: its tokens", false},
-		"tokens missing":      {`UPDATE entries SET output_tokens = NULL`, "file: entry resp-1a: its tokens", false}, // an old program was still writing
-		"last entry":          {`UPDATE conversations SET last_entry = 99`, "conversation: ", false},
-		"other words":         {`DROP TRIGGER entries_update; UPDATE entries SET content = 'tampered with' WHERE record_id = 'user-1'`, "index: entry_words does not match the words", true},
-		"other trigrams":      {`INSERT INTO entry_trigrams(rowid, content) VALUES (1, 'ghost')`, "index: entry_trigrams does not match the words", true},
+		"tokens": {`UPDATE entries SET input_tokens = 7 WHERE kind = 'response'`,
+			"file: entry resp-1a: its tokens", false},
+		// an old program was still writing
+		"tokens missing": {`UPDATE entries SET output_tokens = NULL`, "file: entry resp-1a: its tokens", false},
+		"last entry":     {`UPDATE conversations SET last_entry = 99`, "conversation: ", false},
+		"other words":    {`DROP TRIGGER entries_update; UPDATE entries SET content = 'tampered with' WHERE record_id = 'user-1'`, "index: entry_words does not match the words", true},
+		"other trigrams": {`INSERT INTO entry_trigrams(rowid, content) VALUES (1, 'ghost')`,
+			"index: entry_trigrams does not match the words", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filled(t)
@@ -123,8 +127,10 @@ func TestCheckFindsAndRebuildMends(t *testing.T) {
 func TestCheckFindsFieldsThatCannotBeRead(t *testing.T) {
 	for _, field := range []string{"metadata", "tool_calls", "tool_results"} {
 		path := filled(t)
-		harm(t, path, `UPDATE entries SET `+field+` = '{"half":' WHERE record_id = (SELECT min(record_id) FROM entries WHERE `+field+` IS NOT NULL)`)
-		if got := problems(t, path, false); len(got) == 0 || !strings.HasSuffix(got[0], ": its "+field+" cannot be read") {
+		harm(t, path, `UPDATE entries SET `+field+
+			` = '{"half":' WHERE record_id = (SELECT min(record_id) FROM entries WHERE `+field+` IS NOT NULL)`)
+		if got := problems(t, path, false); len(got) == 0 ||
+			!strings.HasSuffix(got[0], ": its "+field+" cannot be read") {
 			t.Errorf("%s: %q", field, got)
 		}
 	}

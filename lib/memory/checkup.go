@@ -142,7 +142,8 @@ func (k *checker) session(id string) error {
 	p := Problem{What: ProblemMirror, ConversationID: id}
 	conv, entries, err := k.store.Show(id)
 	if errors.Is(err, ErrNotFound) {
-		// it may be all that is left of a conversation, behind a backup that was put back: nobody removes it but a person
+		// it may be all that is left of a conversation, behind a backup that was put back: nobody removes it but a
+		// person
 		p.Message = fmt.Sprintf("session %s is not in the memory, and cannot be restored from its mirror; remove the file if you do not need it", id)
 		k.Problems = append(k.Problems, p)
 		return nil

@@ -75,7 +75,8 @@ func TestCheckup(t *testing.T) {
 				if err != nil || len(r.Left()) != want || r.Conversations != 2 || r.Entries == 0 || r.Path != s.path {
 					t.Errorf("%+v: %+v, %v", o, r, err)
 				}
-				if (len(r.Problems) == 0) != (c.says == "") || c.says != "" && !strings.Contains(r.Problems[0].Message, c.says) {
+				if (len(r.Problems) == 0) != (c.says == "") || c.says != "" &&
+					!strings.Contains(r.Problems[0].Message, c.says) {
 					t.Errorf("%+v: %+v, want %q", o, r.Problems, c.says)
 				}
 			}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ClearAlso deletes all entries and conversations and returns how many entries there were. Their bytes are gone from the
-// file and from its log: pages are overwritten when freed, the file is rebuilt, the log is cut to nothing. If another
-// process is reading all the while, the entries are deleted, but it fails and says that their bytes may remain;
+// ClearAlso deletes all entries and conversations and returns how many entries there were. Their bytes are gone from
+// the file and from its log: pages are overwritten when freed, the file is rebuilt, the log is cut to nothing. If
+// another process is reading all the while, the entries are deleted, but it fails and says that their bytes may remain;
 // clear again. It calls also as DeleteAlso does.
 func (s *Store) ClearAlso(also func() error) (n int, err error) {
 	s.mu.Lock()

@@ -12,9 +12,9 @@ import (
 	"clawsh/test/need"
 )
 
-// TestAKilledProcessLeavesALag: whatever a process that was killed has not mirrored, the next record of the conversation brings, once and in
-// its order; until then the mirror is behind and not damaged. The cases are drawn: how much was said, how many lines are missing,
-// where the file ends, and whether somebody wrote to it.
+// TestAKilledProcessLeavesALag: whatever a process that was killed has not mirrored, the next record of the
+// conversation brings, once and in its order; until then the mirror is behind and not damaged. The cases are drawn: how
+// much was said, how many lines are missing, where the file ends, and whether somebody wrote to it.
 func TestAKilledProcessLeavesALag(t *testing.T) {
 	for seed := range uint64(need.Rounds(8, 60)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -65,18 +65,21 @@ func TestASessionOfTwoAgents(t *testing.T) {
 	s := openTemp(t)
 	m := &Mirror{Dir: filepath.Join(t.TempDir(), "agents"), Store: s}
 	for i, agent := range []string{"default", "ops", "ops", "default", "ops"} {
-		if err := mirror(m, parse(t, "user", fmt.Sprint("m-", i), "conv-1", fmt.Sprint("t-", i), `"content":"x"`), agent); err != nil {
+		if err := mirror(m, parse(t, "user", fmt.Sprint("m-", i), "conv-1", fmt.Sprint("t-", i), `"content":"x"`),
+			agent); err != nil {
 			t.Fatal(err)
 		}
 		_, entries, err := s.Show("conv-1")
 		d, err2 := m.Compare("conv-1", entries)
-		if got := strings.Count(readFile(t, m.Dir, agent, "sessions", "conv-1.jsonl"), "\n"); got != i+1 || d.Any() || errors.Join(err, err2) != nil {
+		if got := strings.Count(readFile(t, m.Dir, agent, "sessions", "conv-1.jsonl"), "\n"); got != i+1 || d.Any() ||
+			errors.Join(err, err2) != nil {
 			t.Errorf("%s has %d lines of %d: %+v %v %v", agent, got, i+1, d, err, err2)
 		}
 	}
 }
 
-// TestNothingIsMirroredOfWhatIsDeleted: a record that is mirrored when its conversation has been deleted leaves no file.
+// TestNothingIsMirroredOfWhatIsDeleted: a record that is mirrored when its conversation has been deleted leaves no
+// file.
 func TestNothingIsMirroredOfWhatIsDeleted(t *testing.T) {
 	s := openTemp(t)
 	m := &Mirror{Dir: filepath.Join(t.TempDir(), "agents"), Store: s}

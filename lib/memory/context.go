@@ -10,8 +10,9 @@ import (
 	"clawsh/lib/record"
 )
 
-// Context is what a model is sent of a conversation: its newest summary, if it has one, and the turns after what that stands
-// for, as conversation.Choose chooses them. LeftOut is the number of turns after the summary that are not among them.
+// Context is what a model is sent of a conversation: its newest summary, if it has one, and the turns after what that
+// stands for, as conversation.Choose chooses them. LeftOut is the number of turns after the summary that are not among
+// them.
 type Context struct {
 	conversation.Conversation
 	Summarised *Summary
@@ -27,10 +28,10 @@ type Summary struct {
 	Turns           int    `json:"turns"`
 }
 
-// Context returns what a model is sent of a conversation within the budget. An unknown conversation has no messages; that is
-// no error. A summary stands for the turns that began no later than the last one it names and have no records after its
-// last; one that names what is not stored stands for nothing. What a final says beyond the turn's last response follows it as a
-// message. No more is held in memory than the budget's bytes and one turn.
+// Context returns what a model is sent of a conversation within the budget. An unknown conversation has no messages;
+// that is no error. A summary stands for the turns that began no later than the last one it names and have no records
+// after its last; one that names what is not stored stands for nothing. What a final says beyond the turn's last
+// response follows it as a message. No more is held in memory than the budget's bytes and one turn.
 func (s *Store) Context(conversationID string, b conversation.Budget) (Context, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +70,8 @@ func (s *Store) context(conversationID string, b conversation.Budget) (Context, 
 // extent is where a turn lies among the entries: its first, and its last.
 type extent struct{ first, last int64 }
 
-// summary finds the newest summary, and what it covers: turns that begin no later and end no later than that. An absent one
-// covers nothing.
+// summary finds the newest summary, and what it covers: turns that begin no later and end no later than that. An absent
+// one covers nothing.
 func (s *Store) summary(conversationID string, c *Context) (covered extent, err error) {
 	var id, content, meta string
 	err = s.query(`SELECT record_id, content, metadata FROM entries WHERE conversation_id = ? AND kind = 'summary' ORDER BY id DESC LIMIT 1`,
@@ -95,13 +96,15 @@ func (s *Store) summary(conversationID string, c *Context) (covered extent, err 
 		return extent{}, err
 	}
 	c.Conversation.Summary = content
-	c.Summarised = &Summary{ID: id, Content: content, ThroughTurnID: m.ThroughTurnID, ThroughRecordID: m.ThroughRecordID, Turns: m.Turns}
+	c.Summarised = &Summary{ID: id, Content: content, ThroughTurnID: m.ThroughTurnID,
+		ThroughRecordID: m.ThroughRecordID, Turns: m.Turns}
 	return covered, nil
 }
 
-// eachTurn gives the turns of a conversation that are not covered to use, the one that began last first, until it has had enough,
-// and returns how many there are. Few are looked up at a time: a conversation may have very many.
-func (s *Store) eachTurn(conversationID string, covered extent, use func(turn string) (more bool, err error)) (total int, err error) {
+// eachTurn gives the turns of a conversation that are not covered to use, the one that began last first, until it has
+// had enough, and returns how many there are. Few are looked up at a time: a conversation may have very many.
+func (s *Store) eachTurn(conversationID string, covered extent,
+	use func(turn string) (more bool, err error)) (total int, err error) {
 	if covered.last > 0 {
 		turns, _, err := s.turns(`SELECT turn_id, first_entry FROM turn_extents WHERE conversation_id = ?1 AND first_entry > ?2
 			UNION SELECT turn_id, first_entry FROM turn_extents WHERE conversation_id = ?1 AND last_entry > ?3 ORDER BY first_entry DESC`,
@@ -111,7 +114,8 @@ func (s *Store) eachTurn(conversationID string, covered extent, use func(turn st
 		}
 		return len(turns), err
 	}
-	err = s.query(`SELECT turns FROM conversations WHERE id = ?`, func(st *sqlite3.Stmt) error { total = st.ColumnInt(0); return nil }, conversationID)
+	err = s.query(`SELECT turns FROM conversations WHERE id = ?`,
+		func(st *sqlite3.Stmt) error { total = st.ColumnInt(0); return nil }, conversationID)
 	for before, more := int64(math.MaxInt64), true; more && err == nil; {
 		var turns []string
 		turns, before, err = s.turns(`SELECT turn_id, first_entry FROM turn_extents WHERE conversation_id = ?1 AND first_entry < ?2
@@ -152,7 +156,8 @@ type reader struct {
 	empty  int
 }
 
-// take takes one turn and tells whether older ones may be needed. Results are shortened as soon as they cannot be sent whole.
+// take takes one turn and tells whether older ones may be needed. Results are shortened as soon as they cannot be sent
+// whole.
 func (r *reader) take(id string, entries []Entry) bool {
 	t := conversation.Turn{ID: id, Messages: messagesOf(entries)}
 	if len(t.Messages) == 0 {
@@ -175,7 +180,8 @@ func (r *reader) take(id string, entries []Entry) bool {
 	}
 	r.turns = append(r.turns, t)
 	over := func(most, n int) bool { return most > 0 && n > most }
-	return !over(r.budget.Messages, r.least.Messages) && !over(r.budget.Tokens, r.least.Tokens) && !over(r.budget.Bytes, r.least.Bytes)
+	return !over(r.budget.Messages, r.least.Messages) && !over(r.budget.Tokens, r.least.Tokens) &&
+		!over(r.budget.Bytes, r.least.Bytes)
 }
 
 // messagesOf makes the messages of one turn, of the kinds that a model is told.
@@ -186,10 +192,12 @@ func messagesOf(entries []Entry) []record.Message {
 		case !e.Kind.Is(record.Told):
 		case e.Role == "tool":
 			for _, r := range e.ToolResults {
-				out = append(out, record.Message{Role: "tool", ToolCallID: r.ID, Content: e.Content, IsError: !r.Success})
+				out = append(out, record.Message{Role: "tool", ToolCallID: r.ID, Content: e.Content,
+					IsError: !r.Success})
 			}
 		default:
-			out = append(out, record.Message{Role: e.Role, Content: e.Content, ToolCalls: e.ToolCalls, Original: e.original()})
+			out = append(out, record.Message{Role: e.Role, Content: e.Content, ToolCalls: e.ToolCalls,
+				Original: e.original()})
 		}
 	}
 	return notRun(entries, conversation.Complete(out))

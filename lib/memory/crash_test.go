@@ -74,7 +74,8 @@ func slowMigration(path string) error {
 		return err
 	}
 	defer conn.Close()
-	err = errors.Join(fts5.Register(conn), conn.CreateFunction("tick", 1, 0, func(_ sqlite3.Context, _ ...sqlite3.Value) { fmt.Println("tick") }),
+	err = errors.Join(fts5.Register(conn),
+		conn.CreateFunction("tick", 1, 0, func(_ sqlite3.Context, _ ...sqlite3.Value) { fmt.Println("tick") }),
 		conn.Exec(`PRAGMA synchronous=FULL; PRAGMA cache_size=20; CREATE TEMP TRIGGER ticks AFTER UPDATE ON main.entries WHEN new.id % 25 = 0 BEGIN SELECT tick(new.id); END`))
 	if err != nil {
 		return err
@@ -106,7 +107,8 @@ func verify(t *testing.T, s *Store, ids []string) {
 		t.Fatalf("integrity: %s %v", result, err)
 	}
 	for _, index := range []string{"entry_words", "entry_trigrams"} {
-		if err := s.conn.Exec(fmt.Sprintf("INSERT INTO %[1]s(%[1]s, rank) VALUES ('integrity-check', 0)", index)); err != nil {
+		if err := s.conn.Exec(fmt.Sprintf("INSERT INTO %[1]s(%[1]s, rank) VALUES ('integrity-check', 0)",
+			index)); err != nil {
 			t.Fatalf("%s: %v", index, err)
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	"clawsh/lib/envelope"
 )
 
-// DeleteAlso removes conversations with their entries, and returns what they were. Ids are as for Resolve; one that is not found
-// or ambiguous means that none is removed. Their bytes are gone from the file, from both indexes and from the log, as ClearAlso
-// promises it. That takes as long as rewriting the file; other processes may read meanwhile, and write between its steps. If it
-// is interrupted or fails behind the first step, the conversations are there without entries, to be deleted again.
-// Receipts are not kept here, so they stay.
+// DeleteAlso removes conversations with their entries, and returns what they were. Ids are as for Resolve; one that is
+// not found or ambiguous means that none is removed. Their bytes are gone from the file, from both indexes and from the
+// log, as ClearAlso promises it. That takes as long as rewriting the file; other processes may read meanwhile, and
+// write between its steps. If it is interrupted or fails behind the first step, the conversations are there without
+// entries, to be deleted again. Receipts are not kept here, so they stay.
 //
 // It calls also when the conversations are gone and the file is not yet rewritten: to remove what is kept of them
 // elsewhere. Also must not use the Store.
@@ -54,7 +54,8 @@ func (s *Store) remove(ids []string) (list []Conversation, err error) {
 			}
 			list = append(list, *conv)
 			delete(s.begun, id)
-			// its row, without what was said, stays until no byte of the rest is left: who is interrupted can begin anew
+			// its row, without what was said, stays until no byte of the rest is left: who is interrupted can begin
+			// anew
 			if err := s.query(`DELETE FROM entries WHERE conversation_id = ?`, nil, id); err != nil {
 				return err // it may have ended the transaction
 			}
@@ -70,7 +71,8 @@ func (s *Store) remove(ids []string) (list []Conversation, err error) {
 	return list, nil
 }
 
-// removeEmptied removes the rows of conversations that have been emptied, but for those to which somebody has added since.
+// removeEmptied removes the rows of conversations that have been emptied, but for those to which somebody has added
+// since.
 func (s *Store) removeEmptied(list []Conversation) error {
 	err := transaction(s.conn, func() error {
 		for _, conv := range list {
@@ -87,9 +89,10 @@ func (s *Store) removeEmptied(list []Conversation) error {
 	return err
 }
 
-// scrub takes what was deleted out of all bytes of the file. An index notes only that a word is gone until its segments are
-// merged; a page of a table may keep copies of rows that were moved from it, although freed space is overwritten; and so may
-// the log. The index's own secure-delete would spare us the first, and make it unreadable for SQLite before 3.42.
+// scrub takes what was deleted out of all bytes of the file. An index notes only that a word is gone until its segments
+// are merged; a page of a table may keep copies of rows that were moved from it, although freed space is overwritten;
+// and so may the log. The index's own secure-delete would spare us the first, and make it unreadable for SQLite before
+// 3.42.
 func (s *Store) scrub() error {
 	if err := s.closePrepared(); err != nil {
 		return err
@@ -100,13 +103,15 @@ func (s *Store) scrub() error {
 		err = s.conn.Exec(`VACUUM`)
 	}
 	if err = errors.Join(err, s.cutLog()); err != nil {
-		return envelope.Errorf(envelope.ExitError, "memory.unfinished", "they are deleted, but the file was not rewritten, and bytes of them may remain: %w", err).
+		return envelope.Errorf(envelope.ExitError, "memory.unfinished",
+			"they are deleted, but the file was not rewritten, and bytes of them may remain: %w", err).
 			WithHint("free disk space, or end the programs that read the memory; then delete again, or run claw-mem check --rebuild")
 	}
 	return nil
 }
 
-// freeing is a transaction that deletes. Where the disk has no room to overwrite what is deleted, that is left to scrub.
+// freeing is a transaction that deletes. Where the disk has no room to overwrite what is deleted, that is left to
+// scrub.
 func (s *Store) freeing(f func() error) error {
 	err := transaction(s.conn, f)
 	if !full(err) {
@@ -133,7 +138,8 @@ const mergePages = 2000
 func (s *Store) merge(index string) error {
 	for pages := -mergePages; ; pages = mergePages {
 		before := s.conn.TotalChanges()
-		if err := s.conn.Exec(fmt.Sprintf(`INSERT INTO %[1]s(%[1]s, rank) VALUES ('merge', %d)`, index, pages)); err != nil {
+		if err := s.conn.Exec(fmt.Sprintf(`INSERT INTO %[1]s(%[1]s, rank) VALUES ('merge', %d)`, index,
+			pages)); err != nil {
 			return fmt.Errorf("merge index %s: %w", index, err)
 		}
 		if s.conn.TotalChanges()-before < 2 {

@@ -45,7 +45,8 @@ func TestDeleteLeavesNoByte(t *testing.T) {
 		mark := fmt.Sprintf("q%08xz", rand.Uint32())
 		marks[conv] = append(marks[conv], mark)
 		content := mark + " " + v.text() + strings.Repeat(" pad"+mark, rand.IntN(2)*rand.IntN(2)*rand.IntN(600))
-		b, _ := record.Encode(record.User{V: 1, Kind: record.KindUser, ID: fmt.Sprint("msg-", i), ConversationID: conv, Content: content})
+		b, _ := record.Encode(record.User{V: 1, Kind: record.KindUser, ID: fmt.Sprint("msg-", i), ConversationID: conv,
+			Content: content})
 		line, err := record.Parse(b)
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +67,8 @@ func TestDeleteLeavesNoByte(t *testing.T) {
 		if err := m.Remove(ids...); err != nil {
 			t.Fatal(err)
 		}
-		if list, err := s.Delete(ids...); err != nil || len(list) != 2 || list[1].ID != ids[1] || list[1].Entries != 25 {
+		if list, err := s.Delete(ids...); err != nil || len(list) != 2 || list[1].ID != ids[1] ||
+			list[1].Entries != 25 {
 			t.Fatalf("%v %v", list, err)
 		}
 		for _, id := range ids {
@@ -113,7 +115,8 @@ func TestDeleteIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// A reader who stays in the middle of the file keeps the bytes in the log: Delete says so, and Rebuild finishes it later.
+// A reader who stays in the middle of the file keeps the bytes in the log: Delete says so, and Rebuild finishes it
+// later.
 func TestDeleteSaysWhenBytesRemain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.sqlite")
 	s, err := Open(path, Options{BusyTimeout: 50_000_000})

@@ -29,8 +29,8 @@ func entryOf(line record.Line) (e Entry, agent string, err error) {
 	return e, agent, nil
 }
 
-// output takes a tool result's output out of its content, which is the output, a newline if there is an output, and the error.
-// Contents that were written before lack a newline at the beginning if the output began with one.
+// output takes a tool result's output out of its content, which is the output, a newline if there is an output, and the
+// error. Contents that were written before lack a newline at the beginning if the output began with one.
 func (e *Entry) output(r Result) string {
 	n := r.OutputBytes
 	switch {
@@ -53,8 +53,8 @@ func (e *Entry) tokens(input bool) any {
 	return countable(e.usage.OutputTokens)
 }
 
-// maxCountable bounds the tokens of a response as they are counted, so that no sum of them overflows, which SQLite makes an
-// error of: one answer of a strange provider would be the end of all counting. Metadata has what was reported.
+// maxCountable bounds the tokens of a response as they are counted, so that no sum of them overflows, which SQLite
+// makes an error of: one answer of a strange provider would be the end of all counting. Metadata has what was reported.
 const maxCountable = 1 << 40
 
 func countable(n int64) int64 { return min(max(n, 0), maxCountable) }

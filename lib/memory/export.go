@@ -12,10 +12,10 @@ import (
 // ExportOptions choose what is exported. Empty is everything; times are in record.TimeFormat.
 type ExportOptions struct{ Conversation, Since, Until string }
 
-// Export gives each stored record, in the order in which they came, to write: as the record that it was, as far as it is
-// stored. A response has no provider's payload, a verdict no permit, and what was withheld stays withheld. Before the first
-// record of a conversation comes one of kind conversation, with what the others do not say. The memory is not held while
-// write writes: what is deleted meanwhile may be missing, what is added is not in it.
+// Export gives each stored record, in the order in which they came, to write: as the record that it was, as far as it
+// is stored. A response has no provider's payload, a verdict no permit, and what was withheld stays withheld. Before
+// the first record of a conversation comes one of kind conversation, with what the others do not say. The memory is not
+// held while write writes: what is deleted meanwhile may be missing, what is added is not in it.
 func (s *Store) Export(o ExportOptions, write func(line []byte) error) error {
 	if o.Conversation != "" {
 		id, err := s.Resolve(o.Conversation)
@@ -49,7 +49,8 @@ func (s *Store) Export(o ExportOptions, write func(line []byte) error) error {
 func (s *Store) lastEntry() (id int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err = s.query(`SELECT coalesce(max(id), 0) FROM entries`, func(st *sqlite3.Stmt) error { id = st.ColumnInt64(0); return nil })
+	err = s.query(`SELECT coalesce(max(id), 0) FROM entries`,
+		func(st *sqlite3.Stmt) error { id = st.ColumnInt64(0); return nil })
 	return id, err
 }
 
@@ -59,8 +60,8 @@ const (
 	pageBytes   = 4 << 20
 )
 
-// page returns the records behind the entry last, up to the entry end, and which entry is the last of them; the same one means that there are
-// no more.
+// page returns the records behind the entry last, up to the entry end, and which entry is the last of them; the same
+// one means that there are no more.
 func (s *Store) page(o ExportOptions, last, end int64, seen map[string]bool) (lines [][]byte, next int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +111,8 @@ func (s *Store) conversationLines(lines [][]byte, begun []string) ([][]byte, err
 			return nil, err
 		}
 		begun = begun[1:]
-		lines[i], err = record.Encode(record.Conversation{V: record.Version, Kind: record.KindConversation, ConversationID: conv.ID, TS: conv.StartedAt,
+		lines[i], err = record.Encode(record.Conversation{V: record.Version, Kind: record.KindConversation,
+			ConversationID: conv.ID, TS: conv.StartedAt,
 			Agent: conv.Agent, ArchivedAt: conv.ArchivedAt})
 		if err != nil {
 			return nil, err

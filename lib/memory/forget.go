@@ -59,7 +59,8 @@ func (f *Forgetter) Forget(ctx context.Context, ids []string) ([]Conversation, e
 		return nil, err
 	}
 	m := f.Mirror
-	list, err := f.Store.DeleteAlso(func() error { return errors.Join(m.Remove(full...), f.Results.Remove(full...)) }, full...)
+	list, err := f.Store.DeleteAlso(func() error { return errors.Join(m.Remove(full...), f.Results.Remove(full...)) },
+		full...)
 	for _, conv := range list {
 		err = errors.Join(err, m.Follow(f.Store, conv.Agent))
 	}

@@ -76,12 +76,14 @@ func TestForgetWaitsForNobody(t *testing.T) {
 		_, one := f.Forget(ctx, []string{"conv-two", "conv-one"})
 		_, all := f.ForgetAll(ctx)
 		for _, err := range []error{one, all} {
-			if e := envelope.From(err); e == nil || e.Code != "conversation.busy" || !strings.Contains(e.Hint, "nothing was deleted") {
+			if e := envelope.From(err); e == nil || e.Code != "conversation.busy" ||
+				!strings.Contains(e.Hint, "nothing was deleted") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		release()
-		if list, err := f.Store.Conversations(0); err != nil || len(list) != 2 || !strings.Contains(readFile(t, f.History), "two") {
+		if list, err := f.Store.Conversations(0); err != nil || len(list) != 2 ||
+			!strings.Contains(readFile(t, f.History), "two") {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
 	}

@@ -8,16 +8,17 @@ import (
 	"clawsh/lib/record"
 )
 
-// Imported is what became of one record: which conversation it belongs to, and whether it was stored now or known already.
-// Err is why it is not stored.
+// Imported is what became of one record: which conversation it belongs to, and whether it was stored now or known
+// already. Err is why it is not stored.
 type Imported struct {
 	ConversationID string
 	Stored         bool
 	Err            error
 }
 
-// Import stores records as Keep does, and conversation records, in one transaction; agent is for conversations for which
-// no record names one. A record that cannot be stored does not keep the others from it. An error means that none is stored.
+// Import stores records as Keep does, and conversation records, in one transaction; agent is for conversations for
+// which no record names one. A record that cannot be stored does not keep the others from it. An error means that none
+// is stored.
 func (s *Store) Import(batch []record.Line, agent string) ([]Imported, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +45,8 @@ func (s *Store) Import(batch []record.Line, agent string) ([]Imported, error) {
 	return all, nil
 }
 
-// importOne leaves nothing behind of a record that it cannot store. Its error is one of the database, not of the record.
+// importOne leaves nothing behind of a record that it cannot store. Its error is one of the database, not of the
+// record.
 func (s *Store) importOne(line record.Line, agent string) (Imported, error) {
 	if err := s.conn.Exec("SAVEPOINT one"); err != nil {
 		return Imported{}, err

@@ -71,8 +71,8 @@ func (k *Importer) Flush() (refused []Refused, err error) {
 	return refused, nil
 }
 
-// Mirror makes the mirrors of what was imported, and returns why some are incomplete. An id that can be no file name has
-// none.
+// Mirror makes the mirrors of what was imported, and returns why some are incomplete. An id that can be no file name
+// has none.
 func (k *Importer) Mirror(m *Mirror) (incomplete []error, err error) {
 	agents := map[string]bool{}
 	for id := range k.touched {

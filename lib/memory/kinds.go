@@ -8,8 +8,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// form is how the memory keeps records of a kind: how they become entries and entries become records again. Event is what a trace
-// calls them, and tell what it says of one. Of an entry that is not said, a session has no line.
+// form is how the memory keeps records of a kind: how they become entries and entries become records again. Event is
+// what a trace calls them, and tell what it says of one. Of an entry that is not said, a session has no line.
 type form struct {
 	role   string
 	entry  func(record.Line) (e Entry, agent string, err error)
@@ -85,13 +85,15 @@ func entryOfResponse(line record.Line) (Entry, string, error) {
 	if err := record.DecodeOpen(line.Bytes(), &r); err != nil {
 		return Entry{}, "", err
 	}
-	meta, err := record.Encode(responseMeta{RequestID: r.RequestID, FinishReason: r.FinishReason, Usage: r.Usage, CallsCut: r.CallsCut,
+	meta, err := record.Encode(responseMeta{RequestID: r.RequestID, FinishReason: r.FinishReason, Usage: r.Usage,
+		CallsCut:  r.CallsCut,
 		Reasoning: r.Reasoning, Original: r.Original})
 	if len(r.ToolCalls) == 0 {
 		r.ToolCalls = nil
 	}
 	return Entry{ID: r.ID, ConversationID: r.ConversationID, TurnID: r.TurnID, TS: r.TS,
-		Content: r.FinalText, ToolCalls: r.ToolCalls, Provider: r.Provider, Model: r.Model, Metadata: meta, usage: &r.Usage}, "", err
+		Content: r.FinalText, ToolCalls: r.ToolCalls, Provider: r.Provider, Model: r.Model, Metadata: meta,
+		usage: &r.Usage}, "", err
 }
 
 func entryOfResult(line record.Line) (Entry, string, error) {
@@ -124,8 +126,10 @@ func entryOfFinal(line record.Line) (Entry, string, error) {
 	if err := record.DecodeOpen(line.Bytes(), &f); err != nil {
 		return Entry{}, "", err
 	}
-	meta, err := record.Encode(finalMeta{StopReason: f.StopReason, FinishReason: f.FinishReason, Rounds: f.Rounds, CancelObserved: f.CancelObserved,
-		Usage: f.Usage, Denials: f.Denials, Receipts: f.Receipts, ProjectFile: f.ProjectFile, Error: f.Error, ErrorCode: f.ErrorCode, Hint: f.Hint})
+	meta, err := record.Encode(finalMeta{StopReason: f.StopReason, FinishReason: f.FinishReason, Rounds: f.Rounds,
+		CancelObserved: f.CancelObserved,
+		Usage:          f.Usage, Denials: f.Denials, Receipts: f.Receipts, ProjectFile: f.ProjectFile, Error: f.Error,
+		ErrorCode: f.ErrorCode, Hint: f.Hint})
 	return Entry{ID: f.ID, ConversationID: f.ConversationID, TurnID: f.TurnID, TS: f.TS,
 		Content: f.Content, Provider: f.Provider, Model: f.Model, Metadata: meta}, f.Agent, err
 }
@@ -138,13 +142,15 @@ func entryOfSummary(line record.Line) (Entry, string, error) {
 	if s.Content == "" || s.ThroughTurnID == "" || s.ThroughRecordID == "" {
 		return Entry{}, "", errors.New("it needs content, through_turn_id and through_record_id")
 	}
-	meta, err := record.Encode(summaryMeta{ThroughTurnID: s.ThroughTurnID, ThroughRecordID: s.ThroughRecordID, Turns: s.Turns, Usage: s.Usage})
+	meta, err := record.Encode(summaryMeta{ThroughTurnID: s.ThroughTurnID, ThroughRecordID: s.ThroughRecordID,
+		Turns: s.Turns, Usage: s.Usage})
 	return Entry{ID: s.ID, ConversationID: s.ConversationID, TurnID: s.TurnID, TS: s.TS,
 		Content: s.Content, Provider: s.Provider, Model: s.Model, Metadata: meta, usage: &s.Usage}, s.Agent, err
 }
 
 func userOf(e *Entry, conversation string) (any, error) {
-	return record.User{V: record.Version, Kind: e.Kind, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS, Content: e.Content, Metadata: e.Metadata}, nil
+	return record.User{V: record.Version, Kind: e.Kind, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID,
+		TS: e.TS, Content: e.Content, Metadata: e.Metadata}, nil
 }
 
 func responseOf(e *Entry, conversation string) (any, error) {
@@ -156,8 +162,10 @@ func responseOf(e *Entry, conversation string) (any, error) {
 	if calls == nil {
 		calls = []record.CallPart{}
 	}
-	return record.Response{V: record.Version, Kind: e.Kind, ID: e.ID, RequestID: m.RequestID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS,
-		Provider: e.Provider, Model: e.Model, FinalText: e.Content, ToolCalls: calls, FinishReason: m.FinishReason, Usage: m.Usage, CallsCut: m.CallsCut,
+	return record.Response{V: record.Version, Kind: e.Kind, ID: e.ID, RequestID: m.RequestID,
+		ConversationID: conversation, TurnID: e.TurnID, TS: e.TS,
+		Provider: e.Provider, Model: e.Model, FinalText: e.Content, ToolCalls: calls, FinishReason: m.FinishReason,
+		Usage: m.Usage, CallsCut: m.CallsCut,
 		Reasoning: m.Reasoning, Original: m.Original}, nil
 }
 
@@ -172,9 +180,12 @@ func finalOf(e *Entry, conversation string) (any, error) {
 	if m.Receipts == nil {
 		m.Receipts = []string{}
 	}
-	return record.Final{V: record.Version, Kind: e.Kind, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS, Provider: e.Provider, Model: e.Model,
-		Content: e.Content, Rounds: m.Rounds, StopReason: m.StopReason, FinishReason: m.FinishReason, CancelObserved: m.CancelObserved, Usage: m.Usage,
-		Denials: m.Denials, Receipts: m.Receipts, ProjectFile: m.ProjectFile, Error: m.Error, ErrorCode: m.ErrorCode, Hint: m.Hint}, nil
+	return record.Final{V: record.Version, Kind: e.Kind, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID,
+		TS: e.TS, Provider: e.Provider, Model: e.Model,
+		Content: e.Content, Rounds: m.Rounds, StopReason: m.StopReason, FinishReason: m.FinishReason,
+		CancelObserved: m.CancelObserved, Usage: m.Usage,
+		Denials: m.Denials, Receipts: m.Receipts, ProjectFile: m.ProjectFile, Error: m.Error, ErrorCode: m.ErrorCode,
+		Hint: m.Hint}, nil
 }
 
 func summaryOf(e *Entry, conversation string) (any, error) {
@@ -182,12 +193,15 @@ func summaryOf(e *Entry, conversation string) (any, error) {
 	if err := decodeMeta(e.Metadata, &m); err != nil {
 		return nil, err
 	}
-	return record.Summary{V: record.Version, Kind: e.Kind, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS, Provider: e.Provider,
-		Model: e.Model, Content: e.Content, ThroughTurnID: m.ThroughTurnID, ThroughRecordID: m.ThroughRecordID, Turns: m.Turns, Usage: m.Usage}, nil
+	return record.Summary{V: record.Version, Kind: e.Kind, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID,
+		TS: e.TS, Provider: e.Provider,
+		Model: e.Model, Content: e.Content, ThroughTurnID: m.ThroughTurnID, ThroughRecordID: m.ThroughRecordID,
+		Turns: m.Turns, Usage: m.Usage}, nil
 }
 
 func resultOf(e *Entry, conversation string) (any, error) {
-	r := record.ToolResult{V: record.Version, Kind: record.KindToolResult, ID: e.ID, ConversationID: conversation, TurnID: e.TurnID, TS: e.TS, Tool: e.Tool,
+	r := record.ToolResult{V: record.Version, Kind: record.KindToolResult, ID: e.ID, ConversationID: conversation,
+		TurnID: e.TurnID, TS: e.TS, Tool: e.Tool,
 		Args: record.Raw("{}"), Output: e.Content, ReceiptID: e.ReceiptID}
 	if err := decodeMeta(e.Metadata, &r.Metadata); err != nil {
 		return nil, err

@@ -18,19 +18,22 @@ func TestFormsAreOfTheStoredKinds(t *testing.T) {
 		}
 	}
 	for _, kind := range stored {
-		if f := forms[kind]; f.entry == nil || f.record == nil || f.tell == nil || f.said == nil || f.event == "" || f.role == "" {
+		if f := forms[kind]; f.entry == nil || f.record == nil || f.tell == nil || f.said == nil || f.event == "" ||
+			f.role == "" {
 			t.Errorf("%s is stored, and its form is not whole: %+v", kind, f)
 		}
 	}
 }
 
-// TestOnlyWhatIsToldReachesTheModel: a kind without the trait Told is not among the messages, whatever its entry looks like.
+// TestOnlyWhatIsToldReachesTheModel: a kind without the trait Told is not among the messages, whatever its entry looks
+// like.
 func TestOnlyWhatIsToldReachesTheModel(t *testing.T) {
 	told := record.KindsWith(record.Told)
 	for _, kind := range append(record.KindsWith(0), "note", "") {
 		for _, role := range []string{"user", "assistant", "tool"} {
 			e := Entry{ID: "x", Kind: kind, Role: role, Content: "secret plan", ToolResults: []Result{{ID: "call-1"}}}
-			call := Entry{ID: "y", Kind: record.KindResponse, Role: "assistant", ToolCalls: []record.CallPart{{ID: "call-1", Name: "f", Args: record.Raw("{}")}}}
+			call := Entry{ID: "y", Kind: record.KindResponse, Role: "assistant",
+				ToolCalls: []record.CallPart{{ID: "call-1", Name: "f", Args: record.Raw("{}")}}}
 			var said bool
 			for _, m := range messagesOf([]Entry{call, e}) {
 				said = said || m.Content == "secret plan"
@@ -47,8 +50,8 @@ func TestOnlyWhatIsToldReachesTheModel(t *testing.T) {
 	}
 }
 
-// TestANewKindIsARow: a kind of which only the table of forms knows is stored, found, mirrored, traced, exported and imported, and no
-// model is told of it.
+// TestANewKindIsARow: a kind of which only the table of forms knows is stored, found, mirrored, traced, exported and
+// imported, and no model is told of it.
 func TestANewKindIsARow(t *testing.T) {
 	type note struct {
 		Kind           record.Kind `json:"kind"`
@@ -62,7 +65,8 @@ func TestANewKindIsARow(t *testing.T) {
 		entry: func(line record.Line) (Entry, string, error) {
 			var n note
 			err := record.DecodeOpen(line.Bytes(), &n)
-			return Entry{ID: n.ID, ConversationID: n.ConversationID, TurnID: n.TurnID, TS: n.TS, Content: n.Text}, "", err
+			return Entry{ID: n.ID, ConversationID: n.ConversationID, TurnID: n.TurnID, TS: n.TS, Content: n.Text}, "",
+				err
 		},
 		record: func(e *Entry, conversation string) (any, error) {
 			return note{e.Kind, e.ID, conversation, e.TurnID, e.TS, e.Content}, nil
@@ -78,7 +82,8 @@ func TestANewKindIsARow(t *testing.T) {
 	if err := mirror(m, line, ""); err != nil {
 		t.Fatal(err)
 	}
-	if got := readFile(t, m.Dir, "default", "sessions", "conv-1.jsonl") + readFile(t, m.Dir, "default", "agent.jsonl"); strings.Count(got, "buy aardvarks") != 2 || !strings.Contains(got, `"event":"noted"`) {
+	if got := readFile(t, m.Dir, "default", "sessions", "conv-1.jsonl") + readFile(t, m.Dir, "default",
+		"agent.jsonl"); strings.Count(got, "buy aardvarks") != 2 || !strings.Contains(got, `"event":"noted"`) {
 		t.Errorf("mirrored as %s", got)
 	}
 	if hits, err := s.Search("aardvarks", SearchOptions{Kind: "note"}); err != nil || ids(hits) != "n-1" {

@@ -14,7 +14,8 @@ type needle struct {
 	prefix bool
 }
 
-// matcher decides whether a content holds what a query looks for, without regard to letter case and to how wide blanks are.
+// matcher decides whether a content holds what a query looks for, without regard to letter case and to how wide blanks
+// are.
 type matcher struct {
 	clauses [][]needle
 	without []needle
@@ -38,8 +39,8 @@ func needles(terms []term) []needle {
 	return out
 }
 
-// match reports whether content holds all clauses and nothing that is excluded, and whether it holds all of them as whole words.
-// Only whole words are excluded: -cat does not exclude category.
+// match reports whether content holds all clauses and nothing that is excluded, and whether it holds all of them as
+// whole words. Only whole words are excluded: -cat does not exclude category.
 func (m *matcher) match(content []byte) (found, whole bool) {
 	m.folded, _ = fold(m.folded[:0], content, math.MaxInt)
 	whole = true
@@ -73,8 +74,8 @@ func (m *matcher) locate(clause []needle) (start, end int, word bool) {
 	return start, end, false
 }
 
-// locate finds the first place where the needle is a whole word, or else the first where it is at all; -1 if nowhere. The
-// beginning of a word counts as a whole one if that is what is looked for.
+// locate finds the first place where the needle is a whole word, or else the first where it is at all; -1 if nowhere.
+// The beginning of a word counts as a whole one if that is what is looked for.
 func (n needle) locate(folded []byte) (start, end int, word bool) {
 	start, end = -1, -1
 	for from := 0; ; {
@@ -115,8 +116,8 @@ func inWord(b []byte, at int) bool {
 	return n > 0 && m > 0 && isWord(before) && isWord(after)
 }
 
-// fold appends b to dst, each rune replaced by the one that stands for all its cases, and blanks next to each other by one space, until
-// dst is so long. It returns how much of b that is.
+// fold appends b to dst, each rune replaced by the one that stands for all its cases, and blanks next to each other by
+// one space, until dst is so long. It returns how much of b that is.
 func fold(dst, b []byte, until int) ([]byte, int) {
 	i := 0
 	for i < len(b) {
@@ -161,7 +162,8 @@ const (
 	leadRunes    = 48
 )
 
-// snippet cuts the surroundings of the first clause out of content, which must have been matched just now, and marks all terms in them.
+// snippet cuts the surroundings of the first clause out of content, which must have been matched just now, and marks
+// all terms in them.
 func (m *matcher) snippet(content []byte) (string, []Span) {
 	at, end, _ := m.locate(m.clauses[0])
 	_, at = fold(nil, content, at)

@@ -1,10 +1,9 @@
 // Package memory keeps conversations in one SQLite file: what people wrote, what models answered, what tools returned.
 //
 // A Store is opened on a file, takes records as they pass by (Keep), and is asked in four ways: Conversations and Show
-// list, Find finds, Context gives the recent turns back as messages for a model. DeleteAlso forgets conversations and ClearAlso
-// everything; Check says
-// what is wrong, Export and Import carry records elsewhere, Backup copies the file. The file
-// may be used by any number of processes at once.
+// list, Find finds, Context gives the recent turns back as messages for a model. DeleteAlso forgets conversations and
+// ClearAlso everything; Check says what is wrong, Export and Import carry records elsewhere, Backup copies the file.
+// The file may be used by any number of processes at once.
 //
 // # Promises
 //
@@ -15,10 +14,9 @@
 //
 // # The file
 //
-// The schema is in schema.go; application_id and user_version name it. A file of an earlier version is migrated by its first
-// writer (migrate.go). A file of a later version is refused
-// (ErrNewer), and so is any file that is not empty and not ours (ErrForeign). The file itself must not be a symbolic
-// link; directories on the way to it may be.
+// The schema is in schema.go; application_id and user_version name it. A file of an earlier version is migrated by its
+// first writer (migrate.go). A file of a later version is refused (ErrNewer), and so is any file that is not empty and
+// not ours (ErrForeign). The file itself must not be a symbolic link; directories on the way to it may be.
 //
 // # The mirror
 //
@@ -104,5 +102,6 @@ type Result struct {
 
 // notFound is ErrNotFound as commands report it.
 func notFound(hint, format string, args ...any) error {
-	return envelope.Errorf(envelope.ExitError, "not_found", format+": %w", append(args, ErrNotFound)...).WithHint("%s", hint)
+	return envelope.Errorf(envelope.ExitError, "not_found", format+": %w", append(args, ErrNotFound)...).
+		WithHint("%s", hint)
 }

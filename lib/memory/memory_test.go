@@ -65,9 +65,13 @@ func toolTurn(t testing.TB, s *Store, conv, n string) {
 	t.Helper()
 	turn := "turn-" + n
 	put(t, s, "user", "user-"+n, conv, turn, `"content":"list files `+n+`"`)
-	put(t, s, "response", "resp-"+n+"a", conv, turn, `"provider":"local","model":"mock","final_text":"","tool_calls":[{"id":"call-`+n+`","name":"file_list","args":{"path":"."}}],"raw_provider_payload":{"secret":"RAWPAYLOAD"}`)
-	put(t, s, "tool_result", "call-"+n, conv, turn, `"tool":"file_list","args":{"path":"."},"verdict":{"decision":"allow","risk":"low","permit":"PERMITBYTES"},"status":"allowed","success":true,"output":"a.txt","metadata":{"duration_ms":3,"truncated":false},"receipt_id":"receipt-`+n+`"`)
-	put(t, s, "response", "resp-"+n+"b", conv, turn, `"provider":"local","model":"mock","final_text":"one file `+n+`","tool_calls":[],"finish_reason":"stop","usage":{"input_tokens":7,"output_tokens":2}`)
+	put(t, s, "response", "resp-"+n+"a", conv, turn,
+		`"provider":"local","model":"mock","final_text":"","tool_calls":[{"id":"call-`+n+
+			`","name":"file_list","args":{"path":"."}}],"raw_provider_payload":{"secret":"RAWPAYLOAD"}`)
+	put(t, s, "tool_result", "call-"+n, conv, turn,
+		`"tool":"file_list","args":{"path":"."},"verdict":{"decision":"allow","risk":"low","permit":"PERMITBYTES"},"status":"allowed","success":true,"output":"a.txt","metadata":{"duration_ms":3,"truncated":false},"receipt_id":"receipt-`+n+`"`)
+	put(t, s, "response", "resp-"+n+"b", conv, turn, `"provider":"local","model":"mock","final_text":"one file `+n+
+		`","tool_calls":[],"finish_reason":"stop","usage":{"input_tokens":7,"output_tokens":2}`)
 	put(t, s, "final", "final-"+n, conv, turn, `"content":"one file `+n+`","rounds":2,"stop_reason":"final_text"`)
 }
 
@@ -79,15 +83,18 @@ func TestPutAndShow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if conv.Title != "list files 1" || conv.Agent != "default" || conv.Turns != 1 || conv.Entries != 5 || len(entries) != 5 {
+	if conv.Title != "list files 1" || conv.Agent != "default" || conv.Turns != 1 || conv.Entries != 5 ||
+		len(entries) != 5 {
 		t.Errorf("conversation %+v, %d entries", conv, len(entries))
 	}
 	call, result, final := entries[1], entries[2], entries[4]
-	if call.ToolCalls[0].Name != "file_list" || string(call.ToolCalls[0].Args) != `{"path":"."}` || call.Provider != "local" || call.Model != "mock" {
+	if call.ToolCalls[0].Name != "file_list" || string(call.ToolCalls[0].Args) != `{"path":"."}` ||
+		call.Provider != "local" || call.Model != "mock" {
 		t.Errorf("response entry %+v", call)
 	}
 	r := result.ToolResults[0]
-	if result.Role != "tool" || result.Content != "a.txt" || result.ReceiptID != "receipt-1" || r.OutputBytes != 5 || !r.Success || r.Verdict.Risk != "low" || r.Verdict.Permit != "" {
+	if result.Role != "tool" || result.Content != "a.txt" || result.ReceiptID != "receipt-1" || r.OutputBytes != 5 ||
+		!r.Success || r.Verdict.Risk != "low" || r.Verdict.Permit != "" {
 		t.Errorf("tool entry %+v", result)
 	}
 	if final.Content != "" || !strings.Contains(string(final.Metadata), `"stop_reason":"final_text"`) {
@@ -104,10 +111,12 @@ func TestPutAndShow(t *testing.T) {
 func TestPutRefusesAndSettles(t *testing.T) {
 	s := openTemp(t)
 	say(t, s, "u1", "conv-1", "hello")
-	if err := s.Put(parse(t, "user", "u1", "conv-1", "turn-u1", `"content":"other"`), ""); !errors.Is(err, ErrConflict) {
+	if err := s.Put(parse(t, "user", "u1", "conv-1", "turn-u1", `"content":"other"`), ""); !errors.Is(err,
+		ErrConflict) {
 		t.Errorf("another record with the same id: %v", err)
 	}
-	if err := s.Put(parse(t, "user", "u1", "conv-new", "turn-u1", `"content":"hello"`), ""); !errors.Is(err, ErrConflict) {
+	if err := s.Put(parse(t, "user", "u1", "conv-new", "turn-u1", `"content":"hello"`), ""); !errors.Is(err,
+		ErrConflict) {
 		t.Errorf("the same record in another conversation: %v", err)
 	}
 	if _, _, err := s.Show("conv-new"); !errors.Is(err, ErrNotFound) {
@@ -127,14 +136,16 @@ func TestPutRefusesAndSettles(t *testing.T) {
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("records without ids: %v %v", entries, err)
 	}
-	if entries[0].TS != "2026-01-02T02:04:05.000Z" || entries[0].TurnID == "" || entries[1].TurnID != entries[0].TurnID || len(entries[1].TS) != 24 {
+	if entries[0].TS != "2026-01-02T02:04:05.000Z" || entries[0].TurnID == "" ||
+		entries[1].TurnID != entries[0].TurnID || len(entries[1].TS) != 24 {
 		t.Errorf("entries %+v", entries)
 	}
 	put(t, s, "final", "f", "conv-1", "turn-u1", `"content":"stopped","stop_reason":"timeout"`)
 	if _, entries, _ = s.Show("conv-1"); entries[1].Content != "stopped" {
 		t.Errorf("a final with words of its own: %+v", entries[1])
 	}
-	put(t, s, "tool_result", "c9", "conv-1", "turn-u1", `"tool":"shell","status":"failed","success":false,"output":"out","error":"exit 1"`)
+	put(t, s, "tool_result", "c9", "conv-1", "turn-u1",
+		`"tool":"shell","status":"failed","success":false,"output":"out","error":"exit 1"`)
 	if _, entries, _ = s.Show("conv-1"); entries[2].Content != "out\nexit 1" {
 		t.Errorf("content of a failed tool: %q", entries[2].Content)
 	}
@@ -168,8 +179,10 @@ func TestConversationsLatestResolve(t *testing.T) {
 			t.Errorf("Latest(%q) = %q, %v", agent, id, err)
 		}
 	}
-	for id, want := range map[string]error{"conv-aaaa": nil, "conv-aaaa-": ErrAmbiguous, "conv-aaaa-1": nil, "conv-aa": ErrNotFound, "conv-aaa": ErrAmbiguous,
-		"": ErrNotFound, "conv-aaaa-1x": ErrNotFound, "conv-____": ErrNotFound, "%%%%%%%%%": ErrNotFound, "conv-unf": nil} {
+	for id, want := range map[string]error{"conv-aaaa": nil, "conv-aaaa-": ErrAmbiguous, "conv-aaaa-1": nil,
+		"conv-aa": ErrNotFound, "conv-aaa": ErrAmbiguous,
+		"": ErrNotFound, "conv-aaaa-1x": ErrNotFound, "conv-____": ErrNotFound, "%%%%%%%%%": ErrNotFound,
+		"conv-unf": nil} {
 		if got, err := s.Resolve(id); !errors.Is(err, want) || want == nil && !strings.HasPrefix(got, id) {
 			t.Errorf("Resolve(%q) = %q, %v", id, got, err)
 		}
@@ -180,7 +193,8 @@ func TestClearLeavesNoBytes(t *testing.T) {
 	s := openTemp(t)
 	other := openAtPath(t, s.path)
 	for i := range 300 {
-		say(t, s, fmt.Sprint(i), "conv-1", fmt.Sprintf("the treasure Xyzzyplugh%d lies %s", i, strings.Repeat("deep ", 50)))
+		say(t, s, fmt.Sprint(i), "conv-1", fmt.Sprintf("the treasure Xyzzyplugh%d lies %s", i,
+			strings.Repeat("deep ", 50)))
 	}
 	if hits, err := other.Search("xyzzyplugh7", SearchOptions{}); err != nil || len(hits) == 0 {
 		t.Fatalf("before: %v %v", hits, err)

@@ -10,8 +10,8 @@ import (
 func steps() []string { return []string{version1, version2 + indexes, version3, version4} }
 
 // migrate brings the file to the current version, from any earlier one or from nothing, in one transaction. Several
-// processes may do so at once: one does, the others wait and find it done. A crash leaves the file as it was; a blank one
-// is in WAL mode then.
+// processes may do so at once: one does, the others wait and find it done. A crash leaves the file as it was; a blank
+// one is in WAL mode then.
 func migrate(conn *sqlite3.Conn) error {
 	return transaction(conn, func() error {
 		version, err := check(conn)
@@ -33,8 +33,9 @@ func migrate(conn *sqlite3.Conn) error {
 	})
 }
 
-// over lets a reader, who may change nothing, see a file of an earlier version as one of the current version. Temporary views come
-// before tables of their names. When somebody migrates the file meanwhile, the column of * comes before the one behind it.
+// over lets a reader, who may change nothing, see a file of an earlier version as one of the current version. Temporary
+// views come before tables of their names. When somebody migrates the file meanwhile, the column of * comes before the
+// one behind it.
 func over(version int) string {
 	const place = `NULL AS directory, NULL AS terminal, `
 	const counted = `(SELECT count(DISTINCT turn_id) FROM main.entries e WHERE e.conversation_id = c.id) AS turns,

@@ -75,7 +75,8 @@ func inside(t *testing.T, s *Store) string {
 	fmt.Fprintln(&out, latest, err)
 	sent, err := s.Context("conv-old1", conversation.Budget{Messages: 40, Tokens: 10_000, Bytes: 1 << 20})
 	fmt.Fprintln(&out, len(sent.Messages()), err)
-	if err := s.Export(ExportOptions{Conversation: "conv-old1"}, func(l []byte) error { fmt.Fprintf(&out, "%s\n", l); return nil }); err != nil {
+	if err := s.Export(ExportOptions{Conversation: "conv-old1"},
+		func(l []byte) error { fmt.Fprintf(&out, "%s\n", l); return nil }); err != nil {
 		t.Error(err)
 	}
 	return out.String()
@@ -91,7 +92,8 @@ func TestVersion1IsMigratedByAWriterAndReadByAReader(t *testing.T) {
 	if found, err := r.Check(); err != nil || !oddOnly(found) {
 		t.Errorf("check of version 1: %v %v", found, err)
 	}
-	for _, o := range []SearchOptions{{ConversationID: "conv-old1"}, {Provider: "local", ConversationID: "conv-old1"}, {Since: "2026-05-12T00:00:00Z"}} {
+	for _, o := range []SearchOptions{{ConversationID: "conv-old1"}, {Provider: "local", ConversationID: "conv-old1"},
+		{Since: "2026-05-12T00:00:00Z"}} {
 		if hits, err := r.Search("file", o); err != nil || len(hits) == 0 {
 			t.Errorf("search of version 1 with %+v: %d hits, %v", o, len(hits), err)
 		}
@@ -113,7 +115,8 @@ func TestVersion1IsMigratedByAWriterAndReadByAReader(t *testing.T) {
 	if now := inside(t, w); now != before {
 		t.Errorf("after the migration\n%s\nbefore\n%s", now, before)
 	}
-	if !strings.Contains(before, `"output":"\nout","error":"broken"`) { // the old program lost the newline, and knew the length
+	// the old program lost the newline, and knew the length
+	if !strings.Contains(before, `"output":"\nout","error":"broken"`) {
 		t.Errorf("output of a failed call: %s", before)
 	}
 	if found, err := w.Check(); err != nil || !oddOnly(found) {
@@ -123,7 +126,8 @@ func TestVersion1IsMigratedByAWriterAndReadByAReader(t *testing.T) {
 		t.Errorf("words after the migration: %v %v", found, err)
 	}
 	toolTurn(t, w, "conv-old1", "9")
-	n, err := number(w.conn, `SELECT count(*) FROM entries WHERE kind = 'response' AND input_tokens IS NULL OR kind <> 'response' AND input_tokens IS NOT NULL`)
+	n, err := number(w.conn,
+		`SELECT count(*) FROM entries WHERE kind = 'response' AND input_tokens IS NULL OR kind <> 'response' AND input_tokens IS NOT NULL`)
 	if n != 0 || err != nil {
 		t.Errorf("%d entries with wrong tokens, %v", n, err)
 	}

@@ -21,10 +21,10 @@ import (
 //	ID/sessions/current.jsonl        relative symbolic link to the conversation written to last
 //	ID/agent.jsonl                   what happened: one line of at most a few hundred bytes for each record
 //
-// Directories are 0700, files 0600; a line is one write. Nothing is synced, and nothing is read but to be compared: the database of
-// Store is the truth. A session that does not end with the line before the one to be written, because a process was killed or for whatever
-// reason, is written anew. A final is written to the session only if it says more than the last response, that is, if its stop reason is
-// not final_text.
+// Directories are 0700, files 0600; a line is one write. Nothing is synced, and nothing is read but to be compared: the
+// database of Store is the truth. A session that does not end with the line before the one to be written, because a
+// process was killed or for whatever reason, is written anew. A final is written to the session only if it says more
+// than the last response, that is, if its stop reason is not final_text.
 type Mirror struct {
 	Dir   string
 	Store *Store
@@ -81,7 +81,8 @@ type traceLine struct {
 // maxTraceBytes bounds the message of a trace line.
 const maxTraceBytes = 200
 
-// Put mirrors an entry as the store keeps it, for the agent that it was written for. All failures are of type *MirrorError.
+// Put mirrors an entry as the store keeps it, for the agent that it was written for. All failures are of type
+// *MirrorError.
 func (m *Mirror) Put(e *Entry, agent string) error {
 	if err := m.names(agent, e.ConversationID); err != nil {
 		return err
@@ -106,7 +107,8 @@ func (m *Mirror) root() (*os.Root, error) {
 	return root, nil
 }
 
-// openRoot opens Dir, which must be a directory itself, and the same one when it is open: nothing is written where a link leads.
+// openRoot opens Dir, which must be a directory itself, and the same one when it is open: nothing is written where a
+// link leads.
 func (m *Mirror) openRoot() (*os.Root, error) {
 	info, err := os.Lstat(m.Dir)
 	if err != nil {
@@ -167,7 +169,8 @@ func (m *Mirror) put(root *os.Root, e *Entry, agent string) error {
 		trace.Event, trace.Message = f.event, record.Shorten(f.tell(e), maxTraceBytes)
 	}
 	file = path.Join(agent, "agent.jsonl")
-	if err := appendLine(root, file, trace); err != nil && failed == nil { // a session does not go without its line for want of a trace
+	// a session does not go without its line for want of a trace
+	if err := appendLine(root, file, trace); err != nil && failed == nil {
 		failed = &MirrorError{path.Join(m.Dir, file), err}
 	}
 	return failed
@@ -175,7 +178,8 @@ func (m *Mirror) put(root *os.Root, e *Entry, agent string) error {
 
 // sessionLine is an entry's line in its session, if it has one.
 func (e *Entry) sessionLine() (sessionLine, bool) {
-	line := sessionLine{ID: e.ID, TS: e.TS, ConversationID: e.ConversationID, TurnID: e.TurnID, Role: e.Role, Content: e.Content,
+	line := sessionLine{ID: e.ID, TS: e.TS, ConversationID: e.ConversationID, TurnID: e.TurnID, Role: e.Role,
+		Content:   e.Content,
 		ToolCalls: e.ToolCalls, Tool: e.Tool, ReceiptID: e.ReceiptID}
 	if len(e.ToolResults) > 0 {
 		line.Status = e.ToolResults[0].Status
@@ -259,7 +263,8 @@ func pointTo(root *os.Root, dir, target string) error {
 	return nil
 }
 
-// empty takes all lines out of a trace, in place: other processes hold rights to this very file. What is no file is removed.
+// empty takes all lines out of a trace, in place: other processes hold rights to this very file. What is no file is
+// removed.
 func empty(root *os.Root, name string) error {
 	if !isMode(root, name, 0) {
 		return root.Remove(name)

@@ -33,13 +33,15 @@ func TestMirror(t *testing.T) {
 	m := &Mirror{Dir: filepath.Join(t.TempDir(), "agents"), Store: openTemp(t)}
 	put := func(kind, id, conv, fields string) {
 		t.Helper()
-		if err := mirror(m, parse(t, kind, id, conv, "turn-1", `"ts":"2026-01-02T03:04:05.678Z",`+fields), "default"); err != nil {
+		if err := mirror(m, parse(t, kind, id, conv, "turn-1", `"ts":"2026-01-02T03:04:05.678Z",`+fields),
+			"default"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	put("user", "u", "conv-1", `"content":"two\nlines`+strings.Repeat("ü", 200)+`"`)
 	put("response", "r", "conv-1", `"final_text":"","tool_calls":[{"id":"c1","name":"time","args":{}}]`)
-	put("tool_result", "c1", "conv-1", `"tool":"time","status":"failed","success":false,"output":"","error":"broken","receipt_id":"receipt-1"`)
+	put("tool_result", "c1", "conv-1",
+		`"tool":"time","status":"failed","success":false,"output":"","error":"broken","receipt_id":"receipt-1"`)
 	put("final", "f1", "conv-1", `"content":"done","rounds":1,"stop_reason":"final_text"`)
 	put("final", "f2", "conv-1", `"content":"late","rounds":5,"stop_reason":"timeout"`)
 	home := filepath.Join(m.Dir, "default")
@@ -78,7 +80,8 @@ func TestMirror(t *testing.T) {
 	if !strings.Contains(readFile(t, link), "next") {
 		t.Error("current.jsonl does not show the newest conversation")
 	}
-	for name, mode := range map[string]os.FileMode{"": 0o700, "sessions": 0o700, "agent.jsonl": 0o600, "sessions/conv-1.jsonl": 0o600} {
+	for name, mode := range map[string]os.FileMode{"": 0o700, "sessions": 0o700, "agent.jsonl": 0o600,
+		"sessions/conv-1.jsonl": 0o600} {
 		if info, err := os.Stat(filepath.Join(home, name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%q: %v %v", name, info.Mode(), err)
 		}
@@ -91,15 +94,18 @@ func TestMirror(t *testing.T) {
 	if err := m.Clear(); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(home, "sessions", "*")); len(left) != 0 || readFile(t, home, "soul.md") != "soul" {
+	if left, _ := filepath.Glob(filepath.Join(home, "sessions", "*")); len(left) != 0 ||
+		readFile(t, home, "soul.md") != "soul" {
 		t.Errorf("Clear left %v", left)
 	}
 	// a process that is confined to this very file goes on with it
-	if now, err := os.Stat(filepath.Join(home, "agent.jsonl")); err != nil || now.Size() != 0 || !os.SameFile(before, now) {
+	if now, err := os.Stat(filepath.Join(home, "agent.jsonl")); err != nil || now.Size() != 0 ||
+		!os.SameFile(before, now) {
 		t.Errorf("Clear made of the trace %v, %v", now, err)
 	}
 	// where there can be no trace, there is a session all the same
-	if err := errors.Join(os.Remove(filepath.Join(home, "agent.jsonl")), os.Mkdir(filepath.Join(home, "agent.jsonl"), 0o700)); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(home, "agent.jsonl")),
+		os.Mkdir(filepath.Join(home, "agent.jsonl"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	var failed *MirrorError
@@ -111,8 +117,10 @@ func TestMirror(t *testing.T) {
 
 func TestMirrorRefusesNames(t *testing.T) {
 	m := &Mirror{Dir: filepath.Join(t.TempDir(), "agents"), Store: openTemp(t)}
-	for _, id := range []string{"../x", "a/b", ".", "..", "a.b", "-\n", "current", "Current", "é", strings.Repeat("x", 81), "a b", "a\x00"} {
-		b, _ := record.Encode(record.User{V: 1, Kind: record.KindUser, ID: record.NewID("u-"), ConversationID: id, Content: "x"})
+	for _, id := range []string{"../x", "a/b", ".", "..", "a.b", "-\n", "current", "Current", "é",
+		strings.Repeat("x", 81), "a b", "a\x00"} {
+		b, _ := record.Encode(record.User{V: 1, Kind: record.KindUser, ID: record.NewID("u-"), ConversationID: id,
+			Content: "x"})
 		line, err := record.Parse(b)
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +132,8 @@ func TestMirrorRefusesNames(t *testing.T) {
 		if strings.EqualFold(id, current) {
 			continue
 		}
-		if err := mirror(m, parse(t, "user", record.NewID("u-"), "conv-1", "t", `"content":"x"`), id); !errors.Is(err, ErrName) {
+		if err := mirror(m, parse(t, "user", record.NewID("u-"), "conv-1", "t", `"content":"x"`), id); !errors.Is(err,
+			ErrName) {
 			t.Errorf("agent %q: %v", id, err)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestMirrorsFollowNoLink: where a link stands in the place of the directory of mirrors, nothing is written where it leads.
+// TestMirrorsFollowNoLink: where a link stands in the place of the directory of mirrors, nothing is written where it
+// leads.
 func TestMirrorsFollowNoLink(t *testing.T) {
 	s := openTemp(t)
 	elsewhere := t.TempDir()

@@ -39,9 +39,9 @@ type Store struct {
 	synced   bool            // the directory has been synced since the -wal file was made
 }
 
-// Prepare makes what a Store needs beside the file that is at path, or is to be: for a process that may make no more files
-// from then on. A file that is new, blank or not in WAL mode is made ready, unless for reading only. It returns the files that
-// such a Store touches; those of a Store with Kept stay there when it is closed, and are empty then.
+// Prepare makes what a Store needs beside the file that is at path, or is to be: for a process that may make no more
+// files from then on. A file that is new, blank or not in WAL mode is made ready, unless for reading only. It returns
+// the files that such a Store touches; those of a Store with Kept stay there when it is closed, and are empty then.
 func Prepare(path string, o Options) []string {
 	real, err := locate(path, o.ReadOnly)
 	if err != nil {
@@ -124,7 +124,8 @@ func openAt(real string, o Options, extra string) (_ *Store, err error) {
 		makeCompanions(real)
 	}
 	// modeof: companions that SQLite makes itself get the mode of the file, whatever the umask.
-	uri := url.URL{Scheme: "file", Path: real, RawQuery: "modeof=" + strings.ReplaceAll(url.QueryEscape(real), "+", "%20") + extra}
+	uri := url.URL{Scheme: "file", Path: real, RawQuery: "modeof=" +
+		strings.ReplaceAll(url.QueryEscape(real), "+", "%20") + extra}
 	conn, err := sqlite3.OpenFlags(uri.String(), flags)
 	if err != nil {
 		return nil, err
@@ -292,8 +293,9 @@ func makeCompanions(real string) {
 	}
 }
 
-// beheaded refuses a file without a byte that has a log: SQLite would throw the log away, and with it all that is in it, and begin an
-// empty memory. The log is looked at first: where there is one, the file has had its first page before.
+// beheaded refuses a file without a byte that has a log: SQLite would throw the log away, and with it all that is in
+// it, and begin an empty memory. The log is looked at first: where there is one, the file has had its first page
+// before.
 func beheaded(real string) error {
 	if !hasLog(real) {
 		return nil
@@ -302,7 +304,8 @@ func beheaded(real string) error {
 	if err != nil || info.Size() > 0 {
 		return err
 	}
-	return envelope.Errorf(envelope.ExitError, "memory.damaged", "open memory %s: the file is empty, but its log is not, so it was truncated or replaced", real).
+	return envelope.Errorf(envelope.ExitError, "memory.damaged",
+		"open memory %s: the file is empty, but its log is not, so it was truncated or replaced", real).
 		WithHint("restore a backup made by claw-mem backup; or, to begin with an empty memory, move %s-wal away", real)
 }
 

@@ -39,8 +39,9 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 
 func TestOpenSettings(t *testing.T) {
 	s := openTemp(t)
-	for pragma, want := range map[string]int64{"synchronous": 2, "secure_delete": 1, "foreign_keys": 1, "trusted_schema": 0,
-		"user_version": schemaVersion, "busy_timeout": 60000, "application_id": applicationID} {
+	for pragma, want := range map[string]int64{"synchronous": 2, "secure_delete": 1, "foreign_keys": 1,
+		"trusted_schema": 0,
+		"user_version":   schemaVersion, "busy_timeout": 60000, "application_id": applicationID} {
 		if n, err := number(s.conn, "PRAGMA "+pragma); n != want || err != nil {
 			t.Errorf("%s = %d, %v; want %d", pragma, n, err, want)
 		}
@@ -163,7 +164,8 @@ func TestOpenThroughLinkedDirectory(t *testing.T) {
 	say(t, openAtPath(t, filepath.Join(dir, "home", "memory.sqlite")), "1", "c", "hello")
 }
 
-// TestBeheadedMemory: a file whose bytes are gone while its log is there is not an empty memory, whoever opens it and however.
+// TestBeheadedMemory: a file whose bytes are gone while its log is there is not an empty memory, whoever opens it and
+// however.
 func TestBeheadedMemory(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"cut":     func(path string) error { return os.Truncate(path, 0) },

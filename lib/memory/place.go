@@ -6,19 +6,21 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// Place is where a conversation is held: the workspace, and the session on a terminal (terminal.Session), empty without one.
+// Place is where a conversation is held: the workspace, and the session on a terminal (terminal.Session), empty without
+// one.
 type Place struct{ Directory, Terminal string }
 
 func (s *Store) move(conversationID string, at Place) error {
 	if at.Directory == "" {
 		return nil
 	}
-	return s.query(`UPDATE conversations SET directory = ?2, terminal = ?3 WHERE id = ?1`, nil, conversationID, at.Directory, at.Terminal)
+	return s.query(`UPDATE conversations SET directory = ?2, terminal = ?3 WHERE id = ?1`, nil, conversationID,
+		at.Directory, at.Terminal)
 }
 
-// LatestAt is Latest for a place: the conversation that was last continued in this session on the terminal, in this directory if there is
-// one; else the one that was last continued in the directory. There, a person at a terminal and what runs without one, such as a cron
-// job, never get each other's. Conversations of unknown places are nobody's.
+// LatestAt is Latest for a place: the conversation that was last continued in this session on the terminal, in this
+// directory if there is one; else the one that was last continued in the directory. There, a person at a terminal and
+// what runs without one, such as a cron job, never get each other's. Conversations of unknown places are nobody's.
 func (s *Store) LatestAt(agent string, at Place) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,7 +33,8 @@ func (s *Store) LatestAt(agent string, at Place) (string, error) {
 		return "", fmt.Errorf("find the latest conversation in %s: %w", s.path, err)
 	}
 	if id == "" {
-		return "", notFound("start one by sending a message; --conversation ID continues any conversation", "latest conversation of this terminal or directory")
+		return "", notFound("start one by sending a message; --conversation ID continues any conversation",
+			"latest conversation of this terminal or directory")
 	}
 	return id, nil
 }

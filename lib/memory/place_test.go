@@ -11,7 +11,8 @@ import (
 // sayAt stores a user's message of a conversation that is held at a place.
 func sayAt(t *testing.T, s *Store, conversation, agent string, at Place) {
 	t.Helper()
-	raw := fmt.Sprintf(`{"v":1,"kind":"user","id":%q,"conversation_id":%q,"content":"hi"}`, record.NewID("msg-"), conversation)
+	raw := fmt.Sprintf(`{"v":1,"kind":"user","id":%q,"conversation_id":%q,"content":"hi"}`, record.NewID("msg-"),
+		conversation)
 	line, err := record.Parse([]byte(raw))
 	if err == nil {
 		_, _, err = s.Keep(line, agent, at)
@@ -27,9 +28,12 @@ func TestLatestOfAPlace(t *testing.T) {
 		id, agent string
 		at        Place
 	}{
-		{"conv-aaaaaaaa", "default", Place{"/w", "tty-1"}}, {"conv-bbbbbbbb", "default", Place{"/x", "tty-1"}}, {"conv-cccccccc", "default", Place{"/w", "tty-2"}},
-		{"conv-cron-w", "default", Place{"/w", ""}}, {"conv-cron-y", "default", Place{"/y", ""}}, {"conv-ops", "ops", Place{"/w", "tty-1"}},
-		{"conv-moved", "default", Place{"/w", "tty-1"}}, {"conv-moved", "default", Place{"/z", "tty-3"}}, {"conv-moved", "default", Place{}}, {"conv-nowhere", "default", Place{}},
+		{"conv-aaaaaaaa", "default", Place{"/w", "tty-1"}}, {"conv-bbbbbbbb", "default", Place{"/x", "tty-1"}},
+		{"conv-cccccccc", "default", Place{"/w", "tty-2"}},
+		{"conv-cron-w", "default", Place{"/w", ""}}, {"conv-cron-y", "default", Place{"/y", ""}},
+		{"conv-ops", "ops", Place{"/w", "tty-1"}},
+		{"conv-moved", "default", Place{"/w", "tty-1"}}, {"conv-moved", "default", Place{"/z", "tty-3"}},
+		{"conv-moved", "default", Place{}}, {"conv-nowhere", "default", Place{}},
 	} {
 		sayAt(t, s, c.id, c.agent, c.at)
 	}
@@ -41,7 +45,8 @@ func TestLatestOfAPlace(t *testing.T) {
 		}
 	}
 	check("default", Place{"/w", "tty-1"}, "conv-aaaaaaaa") // this terminal, in this directory
-	check("default", Place{"/y", "tty-1"}, "conv-bbbbbbbb") // this terminal, and not what ran without one in the directory
+	// this terminal, and not what ran without one in the directory
+	check("default", Place{"/y", "tty-1"}, "conv-bbbbbbbb")
 	check("default", Place{"/w", "tty-9"}, "conv-cccccccc") // a new terminal: the directory's, not cron's
 	check("default", Place{"/w", ""}, "conv-cron-w")
 	check("default", Place{"/y", ""}, "conv-cron-y")

@@ -29,8 +29,8 @@ func same(a, b []fs.FileInfo) bool {
 	return slices.EqualFunc(a, b, func(a, b fs.FileInfo) bool { return a != nil && b != nil && os.SameFile(a, b) })
 }
 
-// TestPreparedFilesStay: a process that may touch the prepared files and make or remove none gets along with them, from any
-// state of the memory before.
+// TestPreparedFilesStay: a process that may touch the prepared files and make or remove none gets along with them, from
+// any state of the memory before.
 func TestPreparedFilesStay(t *testing.T) {
 	for name, before := range map[string]func(t *testing.T, path string){
 		"missing": func(*testing.T, string) {},

@@ -10,8 +10,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// Keep stores a user, response, tool_result, final or summary record; others are ErrKind. When it returns nil the record is
-// durable. The same record again is stored once; another record with its id is ErrConflict.
+// Keep stores a user, response, tool_result, final or summary record; others are ErrKind. When it returns nil the
+// record is durable. The same record again is stored once; another record with its id is ErrConflict.
 //
 // Agent is the agent of the conversation, if the record begins one: "" means the record's own, or DefaultAgent. A
 // record without conversation_id goes to Unfiled; one without turn_id joins its conversation's last turn, or begins one
@@ -59,13 +59,15 @@ func (s *Store) put(e *Entry, agent string, at Place) (stored bool, err error) {
 // maxBegun bounds what a Store remembers of the conversations that it has added to.
 const maxBegun = 4096
 
-// refuseDeleted refuses to continue what somebody else has deleted since this Store added to it: only a person's message begins it anew.
+// refuseDeleted refuses to continue what somebody else has deleted since this Store added to it: only a person's
+// message begins it anew.
 func (s *Store) refuseDeleted(e *Entry) error {
 	if !s.begun[e.ConversationID] || e.Kind == record.KindUser {
 		return nil
 	}
 	found := false
-	err := s.query(`SELECT 1 FROM conversations WHERE id = ? AND last_entry <> 0`, func(*sqlite3.Stmt) error { found = true; return nil }, e.ConversationID)
+	err := s.query(`SELECT 1 FROM conversations WHERE id = ? AND last_entry <> 0`,
+		func(*sqlite3.Stmt) error { found = true; return nil }, e.ConversationID)
 	if err == nil && !found {
 		err = ErrDeleted
 	}
@@ -151,7 +153,8 @@ func (s *Store) compare(e *Entry, calls, results record.Raw) error {
 	err := s.query(`SELECT conversation_id, kind, content, tool_calls, tool_results FROM entries WHERE record_id = ?`,
 		func(st *sqlite3.Stmt) error {
 			same = st.ColumnText(0) == e.ConversationID && st.ColumnText(1) == string(e.Kind) &&
-				st.ColumnText(2) == e.Content && st.ColumnText(3) == string(calls) && st.ColumnText(4) == string(results)
+				st.ColumnText(2) == e.Content && st.ColumnText(3) == string(calls) &&
+				st.ColumnText(4) == string(results)
 			return nil
 		}, e.ID)
 	if err == nil && !same {

@@ -2,8 +2,8 @@ package memory
 
 import "fmt"
 
-// Record returns the one record of that id, as Show returns all of a conversation: with its conversation. There may be none:
-// ErrNotFound.
+// Record returns the one record of that id, as Show returns all of a conversation: with its conversation. There may be
+// none: ErrNotFound.
 func (s *Store) Record(id string) (*Conversation, []Entry, error) {
 	s.mu.Lock()
 	entries, err := s.entries(`WHERE record_id = ?`, id)

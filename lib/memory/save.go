@@ -52,7 +52,8 @@ func (b *Save) refuse(source string) error {
 		}
 	}
 	if info.IsDir() {
-		return envelope.Errorf(envelope.ExitUsage, "usage", "back up to %s: it is a directory; name a file in it", b.Path)
+		return envelope.Errorf(envelope.ExitUsage, "usage", "back up to %s: it is a directory; name a file in it",
+			b.Path)
 	}
 	if !b.Replace {
 		return exists(b.Path)
@@ -60,7 +61,8 @@ func (b *Save) refuse(source string) error {
 	if info.Mode().Type() == fs.ModeSymlink || isDatabase(b.Path, info) {
 		return nil
 	}
-	return envelope.Errorf(envelope.ExitUsage, "usage", "back up to %s: it is not a database, so it was not replaced", b.Path).
+	return envelope.Errorf(envelope.ExitUsage, "usage", "back up to %s: it is not a database, so it was not replaced",
+		b.Path).
 		WithHint("choose another name, or remove it first")
 }
 
@@ -82,7 +84,8 @@ func isDatabase(path string, info fs.FileInfo) bool {
 }
 
 func exists(path string) error {
-	return envelope.Errorf(envelope.ExitError, "exists", "back up to %s: it exists", path).WithHint("choose another name, or use --force to replace it")
+	return envelope.Errorf(envelope.ExitError, "exists", "back up to %s: it exists", path).
+		WithHint("choose another name, or use --force to replace it")
 }
 
 // Write backs the memory up, and returns how long the file is. It gets its name only when it is whole, durable and

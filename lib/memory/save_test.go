@@ -36,7 +36,8 @@ func TestSave(t *testing.T) {
 		code    string
 	}{{"new", false, ""}, {"new", false, "exists"}, {"new", true, ""}, {"empty", false, "exists"}, {"empty", true, ""},
 		{"text", true, "usage"}, {"text", false, "exists"}, {"short", true, "usage"}, {"pipe", true, "usage"},
-		{"dir", true, "usage"}, {"dir", false, "usage"}, {"hard", true, "usage"}, {"link", false, "exists"}, {"link", true, ""},
+		{"dir", true, "usage"}, {"dir", false, "usage"}, {"hard", true, "usage"}, {"link", false, "exists"},
+		{"link", true, ""},
 		{"no/such", false, "not_found"}, {path, true, "usage"}, {path + "-wal", true, "usage"}} {
 		b := Save{Replace: c.replace}
 		name := c.name

@@ -17,9 +17,9 @@ const (
 	schemaVersion = 4
 )
 
-// version1 is the schema as it was first used. An entry's id is the order of arrival, which is what "newest first" means
-// everywhere. A new file is made by the same steps that an old one is migrated by, so both are alike to the letter;
-// docs/SCHEMAS.md shows the whole.
+// version1 is the schema as it was first used. An entry's id is the order of arrival, which is what "newest first"
+// means everywhere. A new file is made by the same steps that an old one is migrated by, so both are alike to the
+// letter; docs/SCHEMAS.md shows the whole.
 //
 // entry_words finds whole words and keeps positions, for phrases. entry_trigrams finds substrings: it keeps only which
 // entries hold which three letters (detail=none), at 60 % of the size of a full index; search.go checks each candidate
@@ -113,7 +113,8 @@ CREATE VIEW usage AS
     e.input_tokens, e.output_tokens
   FROM entries e JOIN conversations c ON c.id = e.conversation_id WHERE e.input_tokens IS NOT NULL;`
 
-// version3 adds where a conversation was last continued: the workspace, and the session on a terminal, ” without one. NULL is not known.
+// version3 adds where a conversation was last continued: the workspace, and the session on a terminal, ” without one.
+// NULL is not known.
 const version3 = `
 ALTER TABLE conversations ADD COLUMN directory TEXT;
 ALTER TABLE conversations ADD COLUMN terminal TEXT;`
@@ -141,8 +142,8 @@ func inspect(conn *sqlite3.Conn) (version int, err error) {
 	return version, errors.Join(err, conn.Exec("ROLLBACK"))
 }
 
-// check compares the file's header with ours and returns the version of its schema, 0 if it is blank. It reads two numbers
-// and, only if they are zero, one count.
+// check compares the file's header with ours and returns the version of its schema, 0 if it is blank. It reads two
+// numbers and, only if they are zero, one count.
 func check(conn *sqlite3.Conn) (int, error) {
 	app, err := number(conn, "PRAGMA application_id")
 	if err != nil {
@@ -165,7 +166,8 @@ func check(conn *sqlite3.Conn) (int, error) {
 		return 0, err
 	}
 	if tables != 0 {
-		return 0, fmt.Errorf("%w: it holds %s and indexes of something else", ErrForeign, spelling.Count(tables, "table"))
+		return 0, fmt.Errorf("%w: it holds %s and indexes of something else", ErrForeign,
+			spelling.Count(tables, "table"))
 	}
 	return 0, nil
 }

@@ -20,9 +20,9 @@ const (
 // ErrCursor says that SearchOptions.After is not what Find returned for this search.
 var ErrCursor = errors.New("not the cursor of a page of this search")
 
-// SearchOptions narrow a search; an empty one does not. Limit is the greatest number of hits: 0 or less means DefaultHits, more
-// than MaxHits means MaxHits. ConversationID is the full id of the only conversation to look at. Since and Until are as for
-// ParseTime, both inclusive. After is the Next of the page before.
+// SearchOptions narrow a search; an empty one does not. Limit is the greatest number of hits: 0 or less means
+// DefaultHits, more than MaxHits means MaxHits. ConversationID is the full id of the only conversation to look at.
+// Since and Until are as for ParseTime, both inclusive. After is the Next of the page before.
 type SearchOptions struct {
 	Limit          int
 	ConversationID string
@@ -34,17 +34,18 @@ type SearchOptions struct {
 	After          string
 }
 
-// Found is a page of hits. Next, put into SearchOptions.After, gives the hits behind them; it is empty if everything has been
-// looked at. A page may have few hits, or none, and a Next all the same: the search has a limit to how far it looks at a time.
+// Found is a page of hits. Next, put into SearchOptions.After, gives the hits behind them; it is empty if everything
+// has been looked at. A page may have few hits, or none, and a Next all the same: the search has a limit to how far it
+// looks at a time.
 type Found struct {
 	Hits []Hit
 	Next string
 }
 
-// Hit is an entry that Find found. Score says how well it matches, for comparison with others of the same search; it is 0 where parts
-// of words match. Snippet is at
-// most 160 runes of its content around the match, with line breaks and tabs as blanks; Matches are the places in it that match.
-// WholeWord says that each word of the query stands in the entry as a word of its own.
+// Hit is an entry that Find found. Score says how well it matches, for comparison with others of the same search; it is
+// 0 where parts of words match. Snippet is at most 160 runes of its content around the match, with line breaks and tabs
+// as blanks; Matches are the places in it that match. WholeWord says that each word of the query stands in the entry as
+// a word of its own.
 type Hit struct {
 	RecordID       string      `json:"id"`
 	ConversationID string      `json:"conversation_id"`
@@ -60,7 +61,8 @@ type Hit struct {
 	Matches        []Span      `json:"matches"`
 }
 
-// Find finds the entries whose content holds every word of the query, in any place and order, without regard to letter case.
+// Find finds the entries whose content holds every word of the query, in any place and order, without regard to letter
+// case.
 //
 //	word         what stands between blanks, whatever characters it is made of, also as a part of a word
 //	"a phrase"   these words next to each other
@@ -68,12 +70,12 @@ type Hit struct {
 //	-word        without this word (or -"phrase", -begin*); also NOT word
 //	a OR b       one of them, or both; a AND b is the same as a b
 //
-// A query that is none of that - with a quote that is not closed, say, or nothing but exclusions - is plain text: each word as it
-// is. A query without a word is ErrEmptyQuery; no other query is an error.
+// A query that is none of that - with a quote that is not closed, say, or nothing but exclusions - is plain text: each
+// word as it is. A query without a word is ErrEmptyQuery; no other query is an error.
 //
-// Entries that hold everything as whole words come first, ranked by SQLite's bm25, the newest 2000 of them and then as many before
-// those; then come those that hold it as parts of words, the newest first. A search looks at a limited number of rows and bytes:
-// what is behind them is left for the next page.
+// Entries that hold everything as whole words come first, ranked by SQLite's bm25, the newest 2000 of them and then as
+// many before those; then come those that hold it as parts of words, the newest first. A search looks at a limited
+// number of rows and bytes: what is behind them is left for the next page.
 //
 // Pages show the entries that were there when the first page was made.
 func (s *Store) Find(text string, o SearchOptions) (Found, error) {
@@ -96,7 +98,8 @@ func (s *Store) Find(text string, o SearchOptions) (Found, error) {
 
 // find runs the search on one snapshot of the file.
 func (s *Store) find(q query, text string, o SearchOptions, b bounds) (found Found, err error) {
-	r := &search{store: s, fts: q.wordQuery(), trigrams: q.trigramQuery(), matcher: newMatcher(q), left: b, bounds: b, hits: []Hit{}}
+	r := &search{store: s, fts: q.wordQuery(), trigrams: q.trigramQuery(), matcher: newMatcher(q), left: b, bounds: b,
+		hits: []Hit{}}
 	r.limit = min(cmp.Or(max(o.Limit, 0), DefaultHits), MaxHits)
 	key := keyOf(text, o)
 	if o.After != "" {

@@ -26,8 +26,8 @@ func benchTurns(b *testing.B) int {
 	return n
 }
 
-// fillBench makes a store of n entries of natural word frequencies, over two years, in its middle one with the rare words.
-// With CLAWSH_BENCH_KEEP the file stays there, and is used again if it has been made.
+// fillBench makes a store of n entries of natural word frequencies, over two years, in its middle one with the rare
+// words. With CLAWSH_BENCH_KEEP the file stays there, and is used again if it has been made.
 func fillBench(b *testing.B, n int) (*Store, *vocabulary) {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "memory.sqlite")
@@ -48,8 +48,9 @@ func fillBench(b *testing.B, n int) (*Store, *vocabulary) {
 		err := transaction(s.conn, func() error {
 			for i := from; i < min(from+50_000, n); i++ {
 				at := now.Add(-time.Duration(n-i) * (2 * 365 * 24 * time.Hour / time.Duration(n)))
-				e := Entry{ID: fmt.Sprint(i), ConversationID: fmt.Sprint("conv-", i/20), TurnID: fmt.Sprint("turn-", i/4),
-					TS: at.UTC().Format(record.TimeFormat), Kind: kinds[i%4], Role: roles[i%4], Content: v.text()}
+				e := Entry{ID: fmt.Sprint(i), ConversationID: fmt.Sprint("conv-", i/20),
+					TurnID: fmt.Sprint("turn-", i/4),
+					TS:     at.UTC().Format(record.TimeFormat), Kind: kinds[i%4], Role: roles[i%4], Content: v.text()}
 				if i == n/2 {
 					e.Content += " aardvark quuxfizzbar"
 				}
@@ -95,10 +96,13 @@ func searchCases(v *vocabulary) []searchCase {
 		return searchCase{name, query, table, where, SearchOptions{}}
 	}
 	return []searchCase{
-		word("rare word", "aardvark", "aardvark"), word("absent word", "wxyzwxyz", "wxyzwxyz"), word("common word", a, a),
+		word("rare word", "aardvark", "aardvark"), word("absent word", "wxyzwxyz", "wxyzwxyz"),
+		word("common word", a, a),
 		word("two common words", a+" "+c, a+" AND "+c), word("common and rare word", a+" aardvark", a+" AND aardvark"),
-		word("phrase of common words", `"`+a+" "+c+`"`, `"`+a+" "+c+`"`), word("common word without a common one", a+" -"+c, a+" NOT "+c),
-		word("prefix", "aar*", "aar*"), part("rare substring", "uuxfizz"), part("common substring", v.inside()), part("absent substring", "xwyxwyxwy"),
+		word("phrase of common words", `"`+a+" "+c+`"`, `"`+a+" "+c+`"`),
+		word("common word without a common one", a+" -"+c, a+" NOT "+c),
+		word("prefix", "aar*", "aar*"), part("rare substring", "uuxfizz"), part("common substring", v.inside()),
+		part("absent substring", "xwyxwyxwy"),
 		{"short and rare substring", "zq", "", "", SearchOptions{}},
 		{"short prefix", a[:1] + "*", "", "", SearchOptions{}},
 		{"common word, of a provider that is absent", a, "", "", SearchOptions{Provider: "nobody"}},
@@ -108,8 +112,9 @@ func searchCases(v *vocabulary) []searchCase {
 	}
 }
 
-// BenchmarkSearch prints what a first page takes beside the reference: the sqlite3 command on the same file, asked for the first 20
-// by bm25; of parts of words too, where whole ones do not make 20. Both are open already and have answered once. With the binaries in CLAWSH_BIN it does the same for new processes.
+// BenchmarkSearch prints what a first page takes beside the reference: the sqlite3 command on the same file, asked for
+// the first 20 by bm25; of parts of words too, where whole ones do not make 20. Both are open already and have answered
+// once. With the binaries in CLAWSH_BIN it does the same for new processes.
 func BenchmarkSearch(b *testing.B) {
 	if testing.Short() {
 		need.Asked(b, "builds a store of 100,000 entries")
@@ -142,7 +147,8 @@ func BenchmarkSearch(b *testing.B) {
 func reportSearch(n int, name string, got, reference time.Duration) {
 	fmt.Printf("search in %d: %-50s %9.2f ms", n, name, float64(got)/1e6)
 	if reference > 0 {
-		fmt.Printf("   sqlite3 %9.2f ms   %6.2f times   aim: at most 2", float64(reference)/1e6, float64(got)/float64(reference))
+		fmt.Printf("   sqlite3 %9.2f ms   %6.2f times   aim: at most 2", float64(reference)/1e6,
+			float64(got)/float64(reference))
 	}
 	fmt.Println()
 }
@@ -205,7 +211,8 @@ func sqliteSearch(b *testing.B, path string, c searchCase, hits int) time.Durati
 func wholeSearch(b *testing.B, bin, path string, c searchCase, hits int) (ours, theirs time.Duration) {
 	home := b.TempDir()
 	config := filepath.Join(home, "config.toml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "workspace_dir = %q\n[memory]\npath = %q\n", b.TempDir(), path), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "workspace_dir = %q\n[memory]\npath = %q\n", b.TempDir(), path),
+		0o600); err != nil {
 		b.Fatal(err)
 	}
 	run := func(name string, args ...string) func() {

@@ -15,9 +15,9 @@ const (
 	stageDone
 )
 
-// position is a place in the results of a search, with what all of its pages share: the highest id when it began, and the time of
-// then (Unix milliseconds). Of a window that is ranked, offset entries have been looked at, and id was the last of these: what others
-// add or delete meanwhile does not move the place, unless they delete that very entry.
+// position is a place in the results of a search, with what all of its pages share: the highest id when it began, and
+// the time of then (Unix milliseconds). Of a window that is ranked, offset entries have been looked at, and id was the
+// last of these: what others add or delete meanwhile does not move the place, unless they delete that very entry.
 type position struct {
 	snapshot, now int64
 
@@ -54,8 +54,8 @@ func (p position) encode(key uint64) string {
 	return base64.RawURLEncoding.EncodeToString(out)
 }
 
-// decodeCursor reads a cursor of the search with this key. It may come from anywhere: whatever it says only chooses which entries
-// are shown.
+// decodeCursor reads a cursor of the search with this key. It may come from anywhere: whatever it says only chooses
+// which entries are shown.
 func decodeCursor(text string, key uint64) (p position, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) < 9 || raw[0] != cursorVersion || binary.LittleEndian.Uint64(raw[1:]) != key {

@@ -10,8 +10,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// filter is what an entry must be beside matching: a condition on entries e with its arguments, and the ids between which all that
-// fulfil it are.
+// filter is what an entry must be beside matching: a condition on entries e with its arguments, and the ids between
+// which all that fulfil it are.
 type filter struct {
 	where     string
 	args      []any
@@ -59,25 +59,28 @@ func timeFilter(text string, now time.Time, end bool) (string, error) {
 	return t.UTC().Format(record.TimeFormat), nil
 }
 
-// narrow finds the lowest and the highest id that a filter can give, by the indexes that are there: a search need not go through
-// what is outside.
+// narrow finds the lowest and the highest id that a filter can give, by the indexes that are there: a search need not
+// go through what is outside.
 func (s *Store) narrow(f *filter, o SearchOptions, since, until string) error {
 	if o.ConversationID == "" && o.Tool == "" && o.Provider == "" && since == "" && until == "" {
 		return nil
 	}
 	have := map[string]bool{}
-	err := s.query(`SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'entries'`, func(st *sqlite3.Stmt) error {
-		have[st.ColumnText(0)] = true
-		return nil
-	})
+	err := s.query(`SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'entries'`,
+		func(st *sqlite3.Stmt) error {
+			have[st.ColumnText(0)] = true
+			return nil
+		})
 	if err != nil {
 		return err
 	}
 	for _, n := range []struct {
 		index, column, value string
-	}{{"entries_turn", "conversation_id", o.ConversationID}, {"entries_tool", "tool", o.Tool}, {"entries_provider", "provider", o.Provider}} {
+	}{{"entries_turn", "conversation_id", o.ConversationID}, {"entries_tool", "tool", o.Tool},
+		{"entries_provider", "provider", o.Provider}} {
 		if n.value != "" && have[n.index] {
-			err := s.clip(f, `FROM main.entries INDEXED BY `+n.index+` WHERE `+n.column+` = ?1 AND `+n.column+` <> ''`, n.value)
+			err := s.clip(f, `FROM main.entries INDEXED BY `+n.index+` WHERE `+n.column+` = ?1 AND `+n.column+` <> ''`,
+				n.value)
 			if err != nil {
 				return err
 			}
@@ -104,7 +107,8 @@ func (s *Store) clip(f *filter, from string, args ...any) error {
 	if err != nil {
 		return err
 	}
-	err = s.query(`SELECT max(id) `+from, func(st *sqlite3.Stmt) error { high = st.ColumnInt64(0); return nil }, args...)
+	err = s.query(`SELECT max(id) `+from, func(st *sqlite3.Stmt) error { high = st.ColumnInt64(0); return nil },
+		args...)
 	f.low, f.high = max(f.low, low), min(f.high, high)
 	return err
 }

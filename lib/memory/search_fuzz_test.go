@@ -32,11 +32,13 @@ func naive(content, word string) (found, whole bool) {
 	return found, whole
 }
 
-// FuzzSearch: no query is an error but a blank one; what is found for plain words really holds each of them, whole if the hit says
-// so; what holds them is found; and the marks lie within the snippet, in order.
+// FuzzSearch: no query is an error but a blank one; what is found for plain words really holds each of them, whole if
+// the hit says so; what holds them is found; and the marks lie within the snippet, in order.
 func FuzzSearch(f *testing.F) {
-	for _, q := range []string{"foo", `"`, "a OR b", "%_", "\x00", "\xff\xfe", "é", "日本", "foo-bar NEAR(x)", `"foo bar"`, `"foo`, "foo*", "-foo", "foo -bar",
-		"NOT", "a NOT", "OR a", "a AND b", `-"a b" c`, `a "`, `""`, "*", "a**", "--", "- a", "a OR OR b", strings.Repeat("ab ", 600), strings.Repeat("x", 5000)} {
+	for _, q := range []string{"foo", `"`, "a OR b", "%_", "\x00", "\xff\xfe", "é", "日本", "foo-bar NEAR(x)",
+		`"foo bar"`, `"foo`, "foo*", "-foo", "foo -bar",
+		"NOT", "a NOT", "OR a", "a AND b", `-"a b" c`, `a "`, `""`, "*", "a**", "--", "- a", "a OR OR b",
+		strings.Repeat("ab ", 600), strings.Repeat("x", 5000)} {
 		f.Add(q, "content "+q)
 	}
 	s := openTemp(f)
@@ -93,7 +95,8 @@ func checkPlain(t *testing.T, q query, found Found, contents map[string]string, 
 	seen := map[string]bool{}
 	for _, h := range found.Hits {
 		if all, whole := holds(contents[h.RecordID]); !all || whole != h.WholeWord || seen[h.RecordID] {
-			t.Fatalf("%+v: found in %q: holds it %v, as words %v; shown before %v", q, contents[h.RecordID], all, whole, seen[h.RecordID])
+			t.Fatalf("%+v: found in %q: holds it %v, as words %v; shown before %v", q, contents[h.RecordID], all, whole,
+				seen[h.RecordID])
 		}
 		seen[h.RecordID] = true
 	}

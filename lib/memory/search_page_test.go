@@ -10,7 +10,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// pages searches page by page and calls between before each but the first. It fails if that takes more than a thousand pages.
+// pages searches page by page and calls between before each but the first. It fails if that takes more than a thousand
+// pages.
 func pages(t *testing.T, s *Store, query string, o SearchOptions, b bounds, between func(page int)) (all []string) {
 	t.Helper()
 	for page := range 1000 {
@@ -39,30 +40,35 @@ func pages(t *testing.T, s *Store, query string, o SearchOptions, b bounds, betw
 func fillPages(t *testing.T, s *Store, from, to int) {
 	var all []record.Line
 	for i := from; i < to; i++ {
-		content := fmt.Sprintf("alpha%s %sbeta gamma %s", strings.Repeat(" alpha", i%4), []string{"", "x"}[i%3/2], strings.Repeat("pad ", i*7%23))
+		content := fmt.Sprintf("alpha%s %sbeta gamma %s", strings.Repeat(" alpha", i%4), []string{"", "x"}[i%3/2],
+			strings.Repeat("pad ", i*7%23))
 		if i%5 == 0 {
 			content = strings.Replace(content, "alpha", "alphabet", 1)
 		}
-		all = append(all, parse(t, []string{"user", "final"}[i%2], fmt.Sprint("e", i), fmt.Sprint("c", i%3), "t", fmt.Sprintf(`"content":%q`, content)))
+		all = append(all, parse(t, []string{"user", "final"}[i%2], fmt.Sprint("e", i), fmt.Sprint("c", i%3), "t",
+			fmt.Sprintf(`"content":%q`, content)))
 	}
 	if _, err := s.Import(all, ""); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// pagesHold is how many entries the tests of pages look through: each query finds more than any page holds, but the whole.
+// pagesHold is how many entries the tests of pages look through: each query finds more than any page holds, but the
+// whole.
 const pagesHold = 75
 
 var pagedQueries = []struct {
 	query string
 	o     SearchOptions
 }{
-	{"alpha", SearchOptions{}}, {"alpha beta", SearchOptions{}}, {"lph", SearchOptions{}}, {"a", SearchOptions{}}, {"al* -xbeta", SearchOptions{}},
-	{`"beta gamma" OR alphabet`, SearchOptions{}}, {"alpha", SearchOptions{Role: "user"}}, {"beta", SearchOptions{ConversationID: "c1"}},
+	{"alpha", SearchOptions{}}, {"alpha beta", SearchOptions{}}, {"lph", SearchOptions{}}, {"a", SearchOptions{}},
+	{"al* -xbeta", SearchOptions{}},
+	{`"beta gamma" OR alphabet`, SearchOptions{}}, {"alpha", SearchOptions{Role: "user"}},
+	{"beta", SearchOptions{ConversationID: "c1"}},
 }
 
-// TestPagesAreStable: page by page, while others write, comes exactly what was there at the first page, and each once. What others write
-// changes how much words weigh, so that two hits of nearly the same score may change places.
+// TestPagesAreStable: page by page, while others write, comes exactly what was there at the first page, and each once.
+// What others write changes how much words weigh, so that two hits of nearly the same score may change places.
 func TestPagesAreStable(t *testing.T) {
 	for _, c := range pagedQueries {
 		t.Run(c.query, func(t *testing.T) {
@@ -161,7 +167,8 @@ func TestCursorsOfOtherSearches(t *testing.T) {
 	if err != nil || first.Next == "" {
 		t.Fatalf("%+v %v", first, err)
 	}
-	if next, err := s.Find("alpha", SearchOptions{Limit: 9, Role: "user", After: first.Next}); err != nil || len(next.Hits) != 9 {
+	if next, err := s.Find("alpha", SearchOptions{Limit: 9, Role: "user", After: first.Next}); err != nil ||
+		len(next.Hits) != 9 {
 		t.Errorf("a page of another size: %d hits, %v", len(next.Hits), err)
 	}
 	for name, f := range map[string]func() (Found, error){
@@ -170,8 +177,14 @@ func TestCursorsOfOtherSearches(t *testing.T) {
 		"since": func() (Found, error) {
 			return s.Find("alpha", SearchOptions{Role: "user", Since: "7d", After: first.Next})
 		},
-		"cut":       func() (Found, error) { return s.Find("alpha", SearchOptions{Role: "user", After: first.Next[:20]}) },
-		"longer":    func() (Found, error) { return s.Find("alpha", SearchOptions{Role: "user", After: first.Next + "AAAA"}) },
+		"cut": func() (Found, error) {
+			return s.Find("alpha",
+				SearchOptions{Role: "user", After: first.Next[:20]})
+		},
+		"longer": func() (Found, error) {
+			return s.Find("alpha",
+				SearchOptions{Role: "user", After: first.Next + "AAAA"})
+		},
 		"no cursor": func() (Found, error) { return s.Find("alpha", SearchOptions{Role: "user", After: "page 2"}) },
 	} {
 		if got, err := f(); !errors.Is(err, ErrCursor) {

@@ -38,16 +38,23 @@ func TestQueryLanguage(t *testing.T) {
 		say(t, s, fmt.Sprint(i), "c", content)
 	}
 	for _, c := range []struct{ query, want string }{
-		{"quick brown", "0 1 2"}, {`"quick brown"`, "0 2"}, {`"QUICK   brown" fox`, "0"}, {`"brown fox"`, "0"}, {`"uick bro"`, "0 2"},
+		{"quick brown", "0 1 2"}, {`"quick brown"`, "0 2"}, {`"QUICK   brown" fox`, "0"}, {`"brown fox"`, "0"},
+		{`"uick bro"`, "0 2"},
 		{`"hello world"`, "4"}, {`"hello, world"`, "5"}, {`hello world`, "4 5"},
-		{"cat*", "1 2"}, {"cat", "1 2"}, {"ategory", "1"}, {"ategor*", ""}, {"hel*", "4 5"}, {"he* wor*", "4 5"}, {"q*", "0 1 2"}, {"日本*", "6"}, {"日*", "6"}, {"本*", ""},
-		{"quick -cat", "0 1"}, {"quick -cat*", "0"}, {"quick NOT fox", "2"}, {`quick -"brown quick"`, "0 2"}, {`fox -brown -quick`, ""}, {"-cat quick", "0 1"},
-		{"fox OR world", "0 1 4 5"}, {"fox OR world -hello", "0 1"}, {"the fox OR redo", "0 1 7"}, {`dog OR "hello world" OR 東京`, "1 2 4 6"}, {"quick AND fox", "0 1"},
+		{"cat*", "1 2"}, {"cat", "1 2"}, {"ategory", "1"}, {"ategor*", ""}, {"hel*", "4 5"}, {"he* wor*", "4 5"},
+		{"q*", "0 1 2"}, {"日本*", "6"}, {"日*", "6"}, {"本*", ""},
+		{"quick -cat", "0 1"}, {"quick -cat*", "0"}, {"quick NOT fox", "2"}, {`quick -"brown quick"`, "0 2"},
+		{`fox -brown -quick`, ""}, {"-cat quick", "0 1"},
+		{"fox OR world", "0 1 4 5"}, {"fox OR world -hello", "0 1"}, {"the fox OR redo", "0 1 7"},
+		{`dog OR "hello world" OR 東京`, "1 2 4 6"}, {"quick AND fox", "0 1"},
 		{"quick AND NOT fox", "2"}, {"東 OR redo", "6 7"}, {"zzz OR fox", "0 1"}, {"zzz OR q", "0 1 2"},
 		// plain text, for it is nothing else
-		{`"hello`, "4"}, {`world"`, "4"}, {"OR", "1 4 5"}, {"world OR", "4 5"}, {"OR else", "4"}, {"-rf", "3"}, {"-cat", ""}, {"--", ""}, {"NOT", "2"}, {"AND", "3 5 7"},
-		{"quick OR -fox", ""}, {`"a"b`, ""}, {`""`, ""}, {`"rm -rf"`, "3"}, {"/tmp/x", "3"}, {"/tmp/*", ""}, {"foo*bar", "7"}, {"*bar", "7"}, {"c++", "7"},
-		{"a.b@example.com", "3"}, {"b@exam", "3"}, {"example", "3"}, {"(fox)", ""}, {"NEAR(quick fox)", ""}, {"content:fox", ""}, {"^the", ""}, {"fox'", ""},
+		{`"hello`, "4"}, {`world"`, "4"}, {"OR", "1 4 5"}, {"world OR", "4 5"}, {"OR else", "4"}, {"-rf", "3"},
+		{"-cat", ""}, {"--", ""}, {"NOT", "2"}, {"AND", "3 5 7"},
+		{"quick OR -fox", ""}, {`"a"b`, ""}, {`""`, ""}, {`"rm -rf"`, "3"}, {"/tmp/x", "3"}, {"/tmp/*", ""},
+		{"foo*bar", "7"}, {"*bar", "7"}, {"c++", "7"},
+		{"a.b@example.com", "3"}, {"b@exam", "3"}, {"example", "3"}, {"(fox)", ""}, {"NEAR(quick fox)", ""},
+		{"content:fox", ""}, {"^the", ""}, {"fox'", ""},
 	} {
 		if got := found(t, s, c.query, SearchOptions{}); got != c.want {
 			t.Errorf("%s finds %q, want %q", c.query, got, c.want)
@@ -62,7 +69,8 @@ func TestRanking(t *testing.T) {
 	s := openTemp(t)
 	now := time.Now()
 	at := func(id, content string, age time.Duration) {
-		put(t, s, "user", id, "c", "t-"+id, fmt.Sprintf(`"content":%q,"ts":%q`, content, now.Add(-age).UTC().Format(record.TimeFormat)))
+		put(t, s, "user", id, "c", "t-"+id,
+			fmt.Sprintf(`"content":%q,"ts":%q`, content, now.Add(-age).UTC().Format(record.TimeFormat)))
 	}
 	const day = 24 * time.Hour
 	at("part", "needles needles needles", 0)
@@ -85,7 +93,8 @@ func TestRanking(t *testing.T) {
 		}
 	}
 	// The rarer word weighs more.
-	if hits, err = s.Search("needle OR thread", SearchOptions{Limit: 3}); err != nil || !strings.Contains(ids(hits), "same") || strings.Contains(ids(hits), "x-") {
+	if hits, err = s.Search("needle OR thread", SearchOptions{Limit: 3}); err != nil ||
+		!strings.Contains(ids(hits), "same") || strings.Contains(ids(hits), "x-") {
 		t.Errorf("needle OR thread: %s %v", ids(hits), err)
 	}
 }
@@ -102,21 +111,30 @@ func TestFilters(t *testing.T) {
 			now := time.Now()
 			for i, age := range []int{10, 400, 0, 30} { // days; not in order
 				ts := now.AddDate(0, 0, -age).UTC().Format(record.TimeFormat)
-				put(t, s, "user", fmt.Sprint("u", i), fmt.Sprint("c", i%2), "t", fmt.Sprintf(`"content":"word one","ts":%q`, ts))
-				put(t, s, "response", fmt.Sprint("r", i), fmt.Sprint("c", i%2), "t", fmt.Sprintf(`"provider":"p%d","final_text":"word two","ts":%q`, i, ts))
-				put(t, s, "tool_result", fmt.Sprint("x", i), fmt.Sprint("c", i%2), "t", fmt.Sprintf(`"tool":"tool%d","status":"allowed","success":true,"output":"words","ts":%q`, i%2, ts))
+				put(t, s, "user", fmt.Sprint("u", i), fmt.Sprint("c", i%2), "t",
+					fmt.Sprintf(`"content":"word one","ts":%q`, ts))
+				put(t, s, "response", fmt.Sprint("r", i), fmt.Sprint("c", i%2), "t",
+					fmt.Sprintf(`"provider":"p%d","final_text":"word two","ts":%q`, i, ts))
+				put(t, s, "tool_result", fmt.Sprint("x", i), fmt.Sprint("c", i%2), "t",
+					fmt.Sprintf(`"tool":"tool%d","status":"allowed","success":true,"output":"words","ts":%q`, i%2, ts))
 			}
 			for _, c := range []struct {
 				o    SearchOptions
 				want string
 			}{
-				{SearchOptions{Role: "user"}, "u0 u1 u2 u3"}, {SearchOptions{Role: "tool"}, "x0 x1 x2 x3"}, {SearchOptions{Role: "nobody"}, ""},
+				{SearchOptions{Role: "user"}, "u0 u1 u2 u3"}, {SearchOptions{Role: "tool"}, "x0 x1 x2 x3"},
+				{SearchOptions{Role: "nobody"}, ""},
 				{SearchOptions{Kind: "response"}, "r0 r1 r2 r3"}, {SearchOptions{Kind: "response", Role: "user"}, ""},
-				{SearchOptions{Tool: "tool1"}, "x1 x3"}, {SearchOptions{Tool: "tool"}, ""}, {SearchOptions{Provider: "p2"}, "r2"}, {SearchOptions{Provider: "' OR 1"}, ""},
+				{SearchOptions{Tool: "tool1"}, "x1 x3"}, {SearchOptions{Tool: "tool"}, ""},
+				{SearchOptions{Provider: "p2"}, "r2"}, {SearchOptions{Provider: "' OR 1"}, ""},
 				{SearchOptions{ConversationID: "c1", Role: "user"}, "u1 u3"}, {SearchOptions{ConversationID: "c"}, ""},
-				{SearchOptions{Since: "20d", Role: "user"}, "u0 u2"}, {SearchOptions{Until: "20d", Role: "user"}, "u1 u3"}, {SearchOptions{Since: "60d", Until: "20d", Role: "user"}, "u3"},
-				{SearchOptions{Since: now.AddDate(0, 0, -10).Format(time.DateOnly), Until: now.AddDate(0, 0, -10).Format(time.DateOnly)}, "r0 u0 x0"},
-				{SearchOptions{Since: "1m", Until: "2m"}, ""}, {SearchOptions{Until: "100w"}, ""}, {SearchOptions{Until: now.Add(time.Hour).Format(time.RFC3339), Role: "user"}, "u0 u1 u2 u3"},
+				{SearchOptions{Since: "20d", Role: "user"}, "u0 u2"},
+				{SearchOptions{Until: "20d", Role: "user"}, "u1 u3"},
+				{SearchOptions{Since: "60d", Until: "20d", Role: "user"}, "u3"},
+				{SearchOptions{Since: now.AddDate(0, 0, -10).Format(time.DateOnly), Until: now.AddDate(0, 0, -10).
+					Format(time.DateOnly)}, "r0 u0 x0"},
+				{SearchOptions{Since: "1m", Until: "2m"}, ""}, {SearchOptions{Until: "100w"}, ""},
+				{SearchOptions{Until: now.Add(time.Hour).Format(time.RFC3339), Role: "user"}, "u0 u1 u2 u3"},
 			} {
 				if got := found(t, s, "word", c.o); got != c.want {
 					t.Errorf("%+v finds %q, want %q", c.o, got, c.want)
@@ -142,10 +160,12 @@ func TestParseTime(t *testing.T) {
 			t.Errorf("%s is %v %v, want %s", text, got, err, want)
 		}
 	}
-	if got, err := ParseTime("2026-05-01", now, true); err != nil || got.UTC().Format(record.TimeFormat) != "2026-05-01T21:59:59.999Z" {
+	if got, err := ParseTime("2026-05-01", now, true); err != nil ||
+		got.UTC().Format(record.TimeFormat) != "2026-05-01T21:59:59.999Z" {
 		t.Errorf("the end of a day: %v %v", got, err)
 	}
-	for _, text := range []string{"", "d", "7", "-7d", "+7d", "7 d", "1.5h", "99999999999d", "36501d", "4294967295m", "2026-13-01", "2026-02-30", "12:00", "now", "7D", "7y", "\x00"} {
+	for _, text := range []string{"", "d", "7", "-7d", "+7d", "7 d", "1.5h", "99999999999d", "36501d", "4294967295m",
+		"2026-13-01", "2026-02-30", "12:00", "now", "7D", "7y", "\x00"} {
 		if got, err := ParseTime(text, now, false); !errors.Is(err, ErrTime) {
 			t.Errorf("%q is %v %v", text, got, err)
 		}

@@ -8,8 +8,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// bounds say how much a page may look at. A window is what is ranked together; rows are entries that an index proposed, a tenth of them
-// for each window; bytes are of their contents.
+// bounds say how much a page may look at. A window is what is ranked together; rows are entries that an index proposed,
+// a tenth of them for each window; bytes are of their contents.
 type bounds struct{ window, rows, bytes int }
 
 // defaultBounds let a page take some tenths of a second at the most on a slow machine.
@@ -42,7 +42,8 @@ func (r *search) run() error {
 // spent reports whether the page has looked at enough.
 func (r *search) spent() bool { return r.left.rows <= 0 || r.left.bytes <= 0 }
 
-// window goes down the newest matches of whole words, the best first, from where the page before ended. Stop says that the page is over.
+// window goes down the newest matches of whole words, the best first, from where the page before ended. Stop says that
+// the page is over.
 func (r *search) window() (stop bool, err error) {
 	r.pos.high = min(r.pos.high, r.filter.high)
 	if r.pos.low == 0 {
@@ -79,7 +80,8 @@ func (r *search) window() (stop bool, err error) {
 	return r.spent(), nil
 }
 
-// proposed sets how far back a window goes at the most: with a filter that hardly any entry passes, not to the very first.
+// proposed sets how far back a window goes at the most: with a filter that hardly any entry passes, not to the very
+// first.
 func (r *search) proposed() error {
 	r.pos.low = r.filter.low
 	if len(r.filter.args) == 0 {
@@ -92,7 +94,8 @@ func (r *search) proposed() error {
 	}, r.fts, r.pos.low, r.pos.high, max(r.bounds.rows/10, 1)-1)
 }
 
-// ranked are the entries of a window by the index's own rank (https://sqlite.org/fts5.html, 5.1.1), the newest first of equal ones.
+// ranked are the entries of a window by the index's own rank (https://sqlite.org/fts5.html, 5.1.1), the newest first of
+// equal ones.
 func (r *search) ranked() (ids []int64, scores []float64, err error) {
 	from := `entry_words`
 	if len(r.filter.args) > 0 {
@@ -112,7 +115,8 @@ const hitColumns = `e.record_id, e.conversation_id, e.turn_id, e.ts, e.kind, e.r
 // parts goes through what the index of trigrams proposes, or through all entries, the newest first.
 func (r *search) parts() error {
 	args := append(slices.Clone(r.filter.args), r.filter.low, min(r.pos.high, r.filter.high))
-	sql := `SELECT ` + hitColumns + `, ` + r.filter.where + ` FROM entries e WHERE e.content <> '' AND e.id BETWEEN ? AND ? ORDER BY e.id DESC`
+	sql := `SELECT ` + hitColumns + `, ` + r.filter.where +
+		` FROM entries e WHERE e.content <> '' AND e.id BETWEEN ? AND ? ORDER BY e.id DESC`
 	if r.trigrams != "" {
 		sql = `SELECT ` + hitColumns + `, ` + r.filter.where + ` FROM entry_trigrams CROSS JOIN entries e ON e.id = entry_trigrams.rowid
 			WHERE entry_trigrams.rowid BETWEEN ? AND ? AND entry_trigrams MATCH ? ORDER BY entry_trigrams.rowid DESC`
@@ -137,8 +141,8 @@ func (r *search) parts() error {
 	return err
 }
 
-// hit takes the row at hand if it matches: in the first stage whole words, in the second what the first has not taken. Full says that
-// it would be one too many.
+// hit takes the row at hand if it matches: in the first stage whole words, in the second what the first has not taken.
+// Full says that it would be one too many.
 func (r *search) hit(st *sqlite3.Stmt, id int64, score float64) (full bool, err error) {
 	content := st.ColumnRawText(8)
 	r.left.bytes -= len(content)
@@ -156,7 +160,8 @@ func (r *search) hit(st *sqlite3.Stmt, id int64, score float64) (full bool, err 
 	if len(r.hits) == r.limit {
 		return true, nil
 	}
-	h := Hit{RecordID: st.ColumnText(0), ConversationID: st.ColumnText(1), TurnID: st.ColumnText(2), TS: st.ColumnText(3),
+	h := Hit{RecordID: st.ColumnText(0), ConversationID: st.ColumnText(1), TurnID: st.ColumnText(2),
+		TS:   st.ColumnText(3),
 		Kind: record.Kind(st.ColumnText(4)), Role: st.ColumnText(5), Tool: st.ColumnText(6), Provider: st.ColumnText(7),
 		Score: score, WholeWord: whole}
 	h.Snippet, h.Matches = r.matcher.snippet(content)

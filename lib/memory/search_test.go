@@ -35,12 +35,15 @@ func TestSearch(t *testing.T) {
 	}
 	for _, c := range []struct{ query, want string }{
 		{"aardvark", "2 0 1"}, {"AARDVARK adapter", "2 0"}, {"adapter aardvark", "2 0"}, {"ardva", "2 1 0"},
-		{"aardvark aardvark", "2 0 1"}, {"100%", "3"}, {"%", "3"}, {"_", "3"}, {"foo_bar", "3"}, {"foo", "7 3"}, {"foo-bar", "7"},
+		{"aardvark aardvark", "2 0 1"}, {"100%", "3"}, {"%", "3"}, {"_", "3"}, {"foo_bar", "3"}, {"foo", "7 3"},
+		{"foo-bar", "7"},
 		{`"quotes"`, "3"}, {`"`, "3"}, {`'`, "3"}, {"c++", "9 3"}, {"C", "9 3 10 8 4 2"},
 		{"straße", "4"}, {"STRAßE", "4"}, {"οδυσσευς", "4"}, {"größe", "4"}, {"röß", "4"}, {"gros", ""},
 		{"日本", "5"}, {"本語の", "5"}, {"文", "5"}, {"👍", "6"}, {"👍🏽", "6"}, {"nul\x00byte", "6"}, {"byte", "6"},
-		{"x", "7"}, {"OR", "8 2"}, {"NOT", "8 7"}, {"NEAR(", ""}, {"col:umn", "8"}, {"^start", "8"}, {"*", "8"}, {"AND", "6 8 9"},
-		{"café", "10"}, {"CAFÉ", "10"}, {"ïve", "10"}, {"foo %", "3"}, {"zzz", ""}, {"(((", ""}, {"\\", ""}, {"';DROP TABLE entries;--", ""},
+		{"x", "7"}, {"OR", "8 2"}, {"NOT", "8 7"}, {"NEAR(", ""}, {"col:umn", "8"}, {"^start", "8"}, {"*", "8"},
+		{"AND", "6 8 9"},
+		{"café", "10"}, {"CAFÉ", "10"}, {"ïve", "10"}, {"foo %", "3"}, {"zzz", ""}, {"(((", ""}, {"\\", ""},
+		{"';DROP TABLE entries;--", ""},
 	} {
 		hits, err := s.Search(c.query, SearchOptions{})
 		if err != nil {
@@ -80,7 +83,8 @@ func TestSearchOrderAndLimit(t *testing.T) {
 			t.Errorf("%+v: %q %v", o, ids(hits), err)
 		}
 		o.Limit = 35
-		if hits, _ = s.Search("needle", o); len(hits) != 35 || hits[29].RecordID != "w0" || hits[30].RecordID != "p29" || hits[30].WholeWord {
+		if hits, _ = s.Search("needle", o); len(hits) != 35 || hits[29].RecordID != "w0" ||
+			hits[30].RecordID != "p29" || hits[30].WholeWord {
 			t.Errorf("%+v: %q", o, ids(hits))
 		}
 		o.Limit = 1000
@@ -97,7 +101,8 @@ func TestSearchDoesNotRepeatTheAnswer(t *testing.T) {
 	if err != nil || ids(hits) != "resp-1b" {
 		t.Errorf("%q %v", ids(hits), err)
 	}
-	if hits, _ = s.Search("a.txt", SearchOptions{}); len(hits) != 1 || hits[0].Tool != "file_list" || hits[0].Role != "tool" {
+	if hits, _ = s.Search("a.txt", SearchOptions{}); len(hits) != 1 || hits[0].Tool != "file_list" ||
+		hits[0].Role != "tool" {
 		t.Errorf("tool output: %+v", hits)
 	}
 }
@@ -120,7 +125,8 @@ func TestSnippet(t *testing.T) {
 			}
 		})
 	}
-	for name, content := range map[string]string{"middle": pad + "Nadel" + pad, "start": "Nadel " + pad, "end": pad + "nadel"} {
+	for name, content := range map[string]string{"middle": pad + "Nadel" + pad, "start": "Nadel " + pad,
+		"end": pad + "nadel"} {
 		t.Run(name, func(t *testing.T) {
 			s := openTemp(t)
 			say(t, s, "1", "c", content)
@@ -131,9 +137,11 @@ func TestSnippet(t *testing.T) {
 			h := hits[0]
 			m := h.Matches[0]
 			if !strings.EqualFold(h.Snippet[m.Start:m.End], "nadel") || utf8.RuneCountInString(h.Snippet) > 160 {
-				t.Errorf("%d runes, match %q in %q", utf8.RuneCountInString(h.Snippet), h.Snippet[m.Start:m.End], h.Snippet)
+				t.Errorf("%d runes, match %q in %q", utf8.RuneCountInString(h.Snippet), h.Snippet[m.Start:m.End],
+					h.Snippet)
 			}
-			if strings.HasPrefix(h.Snippet, "…") != (name != "start") || strings.HasSuffix(h.Snippet, "…") != (name != "end") {
+			if strings.HasPrefix(h.Snippet, "…") != (name != "start") ||
+				strings.HasSuffix(h.Snippet, "…") != (name != "end") {
 				t.Errorf("ellipses of %q", h.Snippet)
 			}
 		})

@@ -18,11 +18,12 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// lagLines is how many lines may be missing at the end of a mirror for that to be no damage: a process that is killed leaves out one.
+// lagLines is how many lines may be missing at the end of a mirror for that to be no damage: a process that is killed
+// leaves out one.
 const lagLines = 4
 
-// Difference is how a session's mirror differs from the memory: from which line on, and how many are missing.
-// Behind tells that nothing but the last lines are missing, as a process leaves it that was killed before it wrote them.
+// Difference is how a session's mirror differs from the memory: from which line on, and how many are missing. Behind
+// tells that nothing but the last lines are missing, as a process leaves it that was killed before it wrote them.
 type Difference struct {
 	From, Missing int
 	Behind        bool
@@ -39,7 +40,8 @@ func (d Difference) String() string {
 	return fmt.Sprintf("it differs from the memory from line %d on", d.From)
 }
 
-// Compare compares the mirror of a conversation with its entries. An agent that left the conversation to another has the beginning.
+// Compare compares the mirror of a conversation with its entries. An agent that left the conversation to another has
+// the beginning.
 func (m *Mirror) Compare(conversation string, entries []Entry) (d Difference, err error) {
 	if !mirrored(conversation) {
 		return d, nil
@@ -135,7 +137,8 @@ func (m *Mirror) session(root *os.Root, name string, e *Entry, line sessionLine)
 	return err
 }
 
-// lineBefore is the record whose line stands before that of an entry in its session: one of the same turn, or of the turn before.
+// lineBefore is the record whose line stands before that of an entry in its session: one of the same turn, or of the
+// turn before.
 func (s *Store) lineBefore(e *Entry) (id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,8 +181,8 @@ func endsWith(f *os.File, id string) bool {
 	}
 }
 
-// each calls f for the mirrors of a conversation, which are those of the agents it was written for. Failures are of type
-// *MirrorError.
+// each calls f for the mirrors of a conversation, which are those of the agents it was written for. Failures are of
+// type *MirrorError.
 func (m *Mirror) each(conversation string, f func(root *os.Root, name string) error) error {
 	if !mirrored(conversation) {
 		return nil
@@ -275,7 +278,8 @@ func (m *Mirror) Remove(conversations ...string) error {
 	for _, id := range conversations {
 		errs = append(errs, m.each(id, (*os.Root).Remove))
 	}
-	errs = append(errs, m.glob("*/agent.jsonl", func(root *os.Root, name string) error { return forget(root, name, conversations) }))
+	errs = append(errs, m.glob("*/agent.jsonl",
+		func(root *os.Root, name string) error { return forget(root, name, conversations) }))
 	return errors.Join(errs...)
 }
 
@@ -293,7 +297,8 @@ func forget(root *os.Root, name string, conversations []string) error {
 	in.Buffer(nil, record.MaxLineBytes)
 	for in.Scan() {
 		line.ConversationID = ""
-		if err := record.DecodeOpen(in.Bytes(), &line); err == nil && slices.Contains(conversations, line.ConversationID) {
+		if err := record.DecodeOpen(in.Bytes(), &line); err == nil &&
+			slices.Contains(conversations, line.ConversationID) {
 			continue
 		}
 		n, err := f.WriteAt(append(in.Bytes(), '\n'), end) // never behind what has been read
@@ -313,7 +318,8 @@ func (m *Mirror) Clear() error {
 	return errors.Join(m.glob("*/sessions/*.jsonl", (*os.Root).Remove), m.glob("*/agent.jsonl", empty))
 }
 
-// Point makes the agent's current.jsonl a link to the mirror of a conversation, if there is one, and removes it otherwise.
+// Point makes the agent's current.jsonl a link to the mirror of a conversation, if there is one, and removes it
+// otherwise.
 func (m *Mirror) Point(agent, conversation string) error {
 	if !isFileName(agent) {
 		return nil

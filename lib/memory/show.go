@@ -14,7 +14,8 @@ const conversationColumns = `SELECT id, agent, title, started_at, updated_at,
 
 func scanConversation(st *sqlite3.Stmt) Conversation {
 	return Conversation{ID: st.ColumnText(0), Agent: st.ColumnText(1), Title: st.ColumnText(2),
-		StartedAt: st.ColumnText(3), UpdatedAt: st.ColumnText(4), Turns: st.ColumnInt(5), Entries: st.ColumnInt(6), ArchivedAt: st.ColumnText(7), Directory: st.ColumnText(8)}
+		StartedAt: st.ColumnText(3), UpdatedAt: st.ColumnText(4), Turns: st.ColumnInt(5), Entries: st.ColumnInt(6),
+		ArchivedAt: st.ColumnText(7), Directory: st.ColumnText(8)}
 }
 
 // Conversations returns the conversations that were written to last, the last one first. Limit 0 or less means all.

@@ -9,8 +9,8 @@ import (
 // maxIndexed is how many strings an index is asked for at once; the matcher checks the rest.
 const maxIndexed = 32
 
-// minPrefixBytes is the shortest beginning of a word that the index of words is asked for: it has to merge the entries of all
-// words that begin so, and those of one letter are nearly all. The matcher looks for shorter ones.
+// minPrefixBytes is the shortest beginning of a word that the index of words is asked for: it has to merge the entries
+// of all words that begin so, and those of one letter are nearly all. The matcher looks for shorter ones.
 const minPrefixBytes = 3
 
 // term is a word or phrase of a query, with a space between its pieces. With prefix it is the beginning of a word.
@@ -19,7 +19,8 @@ type term struct {
 	prefix bool
 }
 
-// query is what a search looks for: one term of each clause, and none of the excluded. There is a clause unless it is empty.
+// query is what a search looks for: one term of each clause, and none of the excluded. There is a clause unless it is
+// empty.
 type query struct {
 	clauses [][]term
 	without []term
@@ -63,8 +64,8 @@ func boundedQuery(text string) string {
 
 func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }
 
-// wordQuery is the FTS5 query for entries in which all clauses may hold as whole words. A clause with a term that the index of words
-// does not have is left to the matcher; the query is "" if there is no other.
+// wordQuery is the FTS5 query for entries in which all clauses may hold as whole words. A clause with a term that the
+// index of words does not have is left to the matcher; the query is "" if there is no other.
 func (q query) wordQuery() string {
 	var all []string
 	n := 0

@@ -1,8 +1,8 @@
 package memory
 
-// version4 adds what would have to be counted else: where the turns of a conversation lie, how many turns and entries it has, and what
-// was used, by day and by conversation. Triggers keep them, whoever writes to entries; Check compares them with the entries, and
-// Rebuild counts anew.
+// version4 adds what would have to be counted else: where the turns of a conversation lie, how many turns and entries
+// it has, and what was used, by day and by conversation. Triggers keep them, whoever writes to entries; Check compares
+// them with the entries, and Rebuild counts anew.
 const version4 = `
 ALTER TABLE conversations ADD COLUMN turns INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE conversations ADD COLUMN entries INTEGER NOT NULL DEFAULT 0;
@@ -99,8 +99,8 @@ const countConversations = `UPDATE conversations SET
   turns = (SELECT count(*) FROM turn_extents t WHERE t.conversation_id = conversations.id),
   entries = (SELECT count(*) FROM entries e WHERE e.conversation_id = conversations.id);`
 
-// miscounted are the questions of Check: what of the totals is not what the entries say. Which entry of some usage was the first is
-// only for the order of rows, and stays when that is deleted.
+// miscounted are the questions of Check: what of the totals is not what the entries say. Which entry of some usage was
+// the first is only for the order of rows, and stays when that is deleted.
 var miscounted = []struct{ what, sql string }{
 	{ProblemConversation, `SELECT 'conversation ' || id || ' does not know its turns and entries' FROM main.conversations c
 		WHERE turns <> (SELECT count(DISTINCT turn_id) FROM main.entries e WHERE e.conversation_id = c.id)

@@ -56,20 +56,26 @@ func stepsOf(t *testing.T, s *Store, ask func() error) (n int) {
 // What is asked in every turn, and what people ask most, takes no longer on a large memory.
 func TestQuestionsAreFlat(t *testing.T) {
 	questions := map[string]func(s *Store) error{
-		"list":    func(s *Store) error { _, err := s.Listed(false, 50); return err },
-		"latest":  func(s *Store) error { _, err := s.Latest("default"); return err },
-		"context": func(s *Store) error { _, err := s.Context("conv-0", conversation.Budget{Messages: 40}); return err },
-		"one":     func(s *Store) error { _, err := s.conversation("conv-0"); return err },
+		"list":   func(s *Store) error { _, err := s.Listed(false, 50); return err },
+		"latest": func(s *Store) error { _, err := s.Latest("default"); return err },
+		"context": func(s *Store) error {
+			_,
+				err := s.Context("conv-0", conversation.Budget{Messages: 40})
+			return err
+		},
+		"one": func(s *Store) error { _, err := s.conversation("conv-0"); return err },
 	}
 	for _, each := range []int{10, 4000} {
 		small, large := many(t, 1000, min(each, 500)), many(t, 16000, each)
 		for what, ask := range questions {
-			a, b := stepsOf(t, small, func() error { return ask(small) }), stepsOf(t, large, func() error { return ask(large) })
+			a, b := stepsOf(t, small, func() error { return ask(small) }),
+				stepsOf(t, large, func() error { return ask(large) })
 			if b > 3*a/2+100 {
 				t.Errorf("%s of turns of conversations of %d: %d instructions, %d on a small memory", what, each, b, a)
 			}
 		}
-		for _, o := range []UsageOptions{{By: "day"}, {By: "model"}, {By: "provider", Since: "2026-02-10T11:12:13.000Z"},
+		for _, o := range []UsageOptions{{By: "day"}, {By: "model"},
+			{By: "provider", Since: "2026-02-10T11:12:13.000Z"},
 			{By: "day", Since: "2026-02-10T11:12:13.000Z", Until: "2026-02-12T11:12:13.000Z"}} {
 			days := stepsOf(t, large, func() error { _, err := large.Usage(o); return err })
 			if days > 100*340+20_000 { // there are 334 days
@@ -91,9 +97,11 @@ func TestTotalsAreTheSums(t *testing.T) {
 			case 0:
 				put(t, s, "user", fmt.Sprint("u", i), conv, turn, at+`"content":"x"`)
 			case 1:
-				put(t, s, "summary", fmt.Sprint("s", i), conv, turn, at+`"content":"x","through_turn_id":"turn-1","through_record_id":"u1","turns":1,"usage":{"input_tokens":3,"output_tokens":1}`)
+				put(t, s, "summary", fmt.Sprint("s", i), conv, turn,
+					at+`"content":"x","through_turn_id":"turn-1","through_record_id":"u1","turns":1,"usage":{"input_tokens":3,"output_tokens":1}`)
 			default:
-				put(t, s, "response", fmt.Sprint("r", i), conv, turn, at+fmt.Sprintf(`"provider":"p%d","model":"m%d","final_text":"a","tool_calls":[],"usage":{"input_tokens":%d,"output_tokens":5}`, r.IntN(2), r.IntN(2), i))
+				put(t, s, "response", fmt.Sprint("r", i), conv, turn,
+					at+fmt.Sprintf(`"provider":"p%d","model":"m%d","final_text":"a","tool_calls":[],"usage":{"input_tokens":%d,"output_tokens":5}`, r.IntN(2), r.IntN(2), i))
 			}
 			if list, _ := s.Conversations(0); i%50 == 49 && len(list) > 0 {
 				if _, err := s.Delete(list[r.IntN(len(list))].ID); err != nil {
@@ -107,7 +115,8 @@ func TestTotalsAreTheSums(t *testing.T) {
 		for range 60 {
 			o := UsageOptions{By: UsageKeys()[r.IntN(5)]}
 			at := func() string {
-				return []string{"", fmt.Sprintf("2026-05-%02dT00:00:00.000Z", 1+r.IntN(5)), fmt.Sprintf("2026-05-%02dT%02d:30:00.000Z", 1+r.IntN(5), r.IntN(24))}[r.IntN(3)]
+				return []string{"", fmt.Sprintf("2026-05-%02dT00:00:00.000Z", 1+r.IntN(5)),
+					fmt.Sprintf("2026-05-%02dT%02d:30:00.000Z", 1+r.IntN(5), r.IntN(24))}[r.IntN(3)]
 			}
 			o.Since, o.Until = at(), at()
 			sameUsage(t, s, o)
@@ -127,8 +136,10 @@ func sameUsage(t *testing.T, s *Store, o UsageOptions) {
 		iif(?1 = 'turn', turn_id, '') AS turn, provider, model, count(*), sum(input_tokens), sum(output_tokens)
 		FROM entries WHERE input_tokens IS NOT NULL AND (?2 = '' OR ts >= ?2) AND (?3 = '' OR ts < ?3) GROUP BY 1, 2, 3, 4, 5`,
 		func(st *sqlite3.Stmt) error {
-			want = append(want, Usage{Day: st.ColumnText(0), ConversationID: st.ColumnText(1), TurnID: st.ColumnText(2), Provider: st.ColumnText(3),
-				Model: st.ColumnText(4), Responses: st.ColumnInt(5), InputTokens: st.ColumnInt64(6), OutputTokens: st.ColumnInt64(7)})
+			want = append(want, Usage{Day: st.ColumnText(0), ConversationID: st.ColumnText(1), TurnID: st.ColumnText(2),
+				Provider: st.ColumnText(3),
+				Model:    st.ColumnText(4), Responses: st.ColumnInt(5), InputTokens: st.ColumnInt64(6),
+				OutputTokens: st.ColumnInt64(7)})
 			return nil
 		}, o.By, o.Since, o.Until)
 	if err != nil {
@@ -147,10 +158,14 @@ func TestWrongTotalsAreFoundAndCountedAnew(t *testing.T) {
 	s := many(t, 60, 20)
 	path := s.path
 	s.Close()
-	for _, sql := range []string{`UPDATE conversations SET turns = turns + 1 WHERE id = 'conv-1'`, `UPDATE conversations SET entries = 0`,
-		`DELETE FROM turn_extents WHERE turn_id = 'turn-7'`, `UPDATE turn_extents SET last_entry = last_entry + 1`, `UPDATE usage_days SET input_tokens = 1`,
-		`DELETE FROM usage_days`, `INSERT INTO usage_days VALUES('2020-01-01','a','b',1,1,1,1)`, `UPDATE usage_conversations SET responses = 7`,
-		`DROP TABLE turn_extents`, `DROP TABLE usage_days`, `DROP TRIGGER entries_count`, `DROP INDEX conversations_last`} {
+	for _, sql := range []string{`UPDATE conversations SET turns = turns + 1 WHERE id = 'conv-1'`,
+		`UPDATE conversations SET entries = 0`,
+		`DELETE FROM turn_extents WHERE turn_id = 'turn-7'`, `UPDATE turn_extents SET last_entry = last_entry + 1`,
+		`UPDATE usage_days SET input_tokens = 1`,
+		`DELETE FROM usage_days`, `INSERT INTO usage_days VALUES('2020-01-01','a','b',1,1,1,1)`,
+		`UPDATE usage_conversations SET responses = 7`,
+		`DROP TABLE turn_extents`, `DROP TABLE usage_days`, `DROP TRIGGER entries_count`,
+		`DROP INDEX conversations_last`} {
 		harm(t, path, sql)
 		s := openAtPath(t, path)
 		if found, err := s.Check(); err != nil || len(found) == 0 {

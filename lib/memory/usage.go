@@ -10,8 +10,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// UsageOptions choose responses, and what they are counted by: turn, conversation, provider, model or day. Empty texts choose
-// all; times are in record.TimeFormat, since is included, until is not.
+// UsageOptions choose responses, and what they are counted by: turn, conversation, provider, model or day. Empty texts
+// choose all; times are in record.TimeFormat, since is included, until is not.
 type UsageOptions struct{ By, Conversation, Since, Until string }
 
 // Usage is what responses used that have the named fields in common. Tokens are those that the provider reported.
@@ -48,8 +48,10 @@ func (s *Store) Usage(o UsageOptions) ([]Usage, error) {
 	err := s.query(`SELECT iif(?1 = 'day', day, ''), iif(?1 IN ('turn', 'conversation'), conversation_id, ''), iif(?1 = 'turn', turn_id, ''),
 		provider, model, sum(responses), sum(input_tokens), sum(output_tokens) FROM (`+o.rows()+`) WHERE coalesce(?2, ?3, ?4) IS NOT NULL GROUP BY 1, 2, 3, 4, 5 ORDER BY min(first_entry)`,
 		func(st *sqlite3.Stmt) error {
-			list = append(list, Usage{Day: st.ColumnText(0), ConversationID: st.ColumnText(1), TurnID: st.ColumnText(2), Provider: st.ColumnText(3),
-				Model: st.ColumnText(4), Responses: st.ColumnInt(5), InputTokens: st.ColumnInt64(6), OutputTokens: st.ColumnInt64(7)})
+			list = append(list, Usage{Day: st.ColumnText(0), ConversationID: st.ColumnText(1), TurnID: st.ColumnText(2),
+				Provider: st.ColumnText(3),
+				Model:    st.ColumnText(4), Responses: st.ColumnInt(5), InputTokens: st.ColumnInt64(6),
+				OutputTokens: st.ColumnInt64(7)})
 			return nil
 		}, o.By, o.Conversation, o.Since, o.Until)
 	if err != nil {
@@ -72,8 +74,8 @@ const (
 // midnight is what stands behind the day in a time of record.TimeFormat that is the beginning of a day.
 const midnight = "T00:00:00.000Z"
 
-// rows is the SQL of what is counted: as far as it can be, sums that are kept. Of a day that is only begun or ended within the
-// time, single responses are.
+// rows is the SQL of what is counted: as far as it can be, sums that are kept. Of a day that is only begun or ended
+// within the time, single responses are.
 func (o UsageOptions) rows() string {
 	switch {
 	case o.By == "conversation" && o.Conversation == "" && o.Since == "" && o.Until == "":

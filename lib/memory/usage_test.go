@@ -11,8 +11,10 @@ import (
 func TestStrangeNumbersCanBeCounted(t *testing.T) {
 	s := openTemp(t)
 	const most = "9223372036854775807"
-	put(t, s, "response", "r1", "conv-1", "t1", `"final_text":"a","tool_calls":[],"usage":{"input_tokens":`+most+`,"output_tokens":-7}`)
-	put(t, s, "response", "r2", "conv-1", "t1", `"final_text":"b","tool_calls":[],"usage":{"input_tokens":`+most+`,"output_tokens":5}`)
+	put(t, s, "response", "r1", "conv-1", "t1", `"final_text":"a","tool_calls":[],"usage":{"input_tokens":`+most+
+		`,"output_tokens":-7}`)
+	put(t, s, "response", "r2", "conv-1", "t1", `"final_text":"b","tool_calls":[],"usage":{"input_tokens":`+most+
+		`,"output_tokens":5}`)
 	for _, by := range UsageKeys() {
 		list, err := s.Usage(UsageOptions{By: by})
 		if err != nil || len(list) != 1 || list[0].InputTokens != 2*maxCountable || list[0].OutputTokens != 5 {

@@ -60,7 +60,8 @@ func component(pattern, name string) bool {
 func Ends(last string) bool {
 	last = strings.ToLower(last)
 	e := endings()
-	return e.names[last] || slices.ContainsFunc(e.patterns, func(pattern string) bool { return component(pattern, last) })
+	return e.names[last] || slices.ContainsFunc(e.patterns,
+		func(pattern string) bool { return component(pattern, last) })
 }
 
 type ends struct {

@@ -48,7 +48,8 @@ func FuzzMatch(f *testing.F) {
 		if _, under := Match(path.Dir(name)); ok && !under && !Ends(path.Base(path.Clean(name))) {
 			t.Errorf("%q, but nothing ends like it", name)
 		}
-		if !ok || strings.Contains(above+below, "..") || strings.HasPrefix(name, "..") || path.Clean(name) != name || path.IsAbs(name) {
+		if !ok || strings.Contains(above+below, "..") || strings.HasPrefix(name, "..") || path.Clean(name) != name ||
+			path.IsAbs(name) {
 			return
 		}
 		if _, ok := Match(above + "/" + name); !ok {
@@ -57,7 +58,8 @@ func FuzzMatch(f *testing.F) {
 		if row.Exact {
 			return
 		}
-		if _, ok := Match(above + "/" + strings.ToUpper(name) + "/" + below); !ok && strings.EqualFold(strings.ToUpper(name), name) {
+		if _, ok := Match(above + "/" + strings.ToUpper(name) + "/" + below); !ok &&
+			strings.EqualFold(strings.ToUpper(name), name) {
 			t.Errorf("%q, but not in capitals, or not %q below it", name, below)
 		}
 		if _, ok := Brings(name); !ok {

@@ -68,7 +68,8 @@ var rows = []Row{
 		".config/environment.d", ".local/share/applications", ".local/share/dbus-1", ".local/share/systemd",
 		"launchagents"},
 		Program: "the desktop", Why: "it starts programs when its user logs in"},
-	{Names: []string{".local/bin"}, Program: "every shell", Why: "its programs are on PATH, before those of the system"},
+	{Names: []string{".local/bin"}, Program: "every shell",
+		Why: "its programs are on PATH, before those of the system"},
 
 	// Editors, when they open a file or the directory.
 	{Names: []string{".vimrc", ".gvimrc", "_vimrc", "_gvimrc", ".vim", ".lvimrc", ".local.vimrc"}, Program: "vim",

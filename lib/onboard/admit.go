@@ -12,8 +12,8 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// Admit sees to it that there is a workspace to work in: where the configuration says "here" and nobody has said yet that the
-// agent may work here, whoever sits at the terminal is asked.
+// Admit sees to it that there is a workspace to work in: where the configuration says "here" and nobody has said yet
+// that the agent may work here, whoever sits at the terminal is asked.
 func Admit(ctx context.Context, cfg *config.Config) error {
 	err := cfg.CheckWorkspace()
 	if !errors.Is(err, config.ErrUntrusted) {
@@ -29,7 +29,8 @@ func Admit(ctx context.Context, cfg *config.Config) error {
 	case asked != nil:
 		return fmt.Errorf("ask about the workspace: %w", asked)
 	case !yes:
-		return envelope.Errorf(envelope.ExitDenied, "workspace.untrusted", "the agent may not work in %s: you said no", terminal.Escape(w.Dir)).
+		return envelope.Errorf(envelope.ExitDenied, "workspace.untrusted", "the agent may not work in %s: you said no",
+			terminal.Escape(w.Dir)).
 			WithHint("-C DIR lets it work in another directory once; if you change your mind: clawsh workspace trust %s", terminal.Escape(w.Dir))
 	}
 	if err := ChangeTrust(cfg.Home, func(t config.Trust) (config.Trust, error) {

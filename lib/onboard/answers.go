@@ -27,9 +27,11 @@ func (o *Answers) Check(given func(flag string) bool) error {
 	case given("way") && given("autonomy"):
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--way and --autonomy cannot be combined")
 	case given("way") && len(waySettings(o.Way)) == 0:
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--way %s: want strict, middle or full", terminal.Escape(o.Way))
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--way %s: want strict, middle or full",
+			terminal.Escape(o.Way))
 	case strings.Contains(o.Model, "://"):
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--model %s: want the name of a model, not a URL", terminal.Escape(o.Model))
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--model %s: want the name of a model, not a URL",
+			terminal.Escape(o.Model))
 	case given("where") && o.Where != "here" && o.Where != "fixed":
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--where %s: want here or fixed", terminal.Escape(o.Where))
 	}
@@ -51,11 +53,14 @@ func (o *Answers) settings() []config.Setting {
 		return set
 	}
 	if o.Kind == "mock" {
-		return append(set, config.Setting{Key: "default_provider", Value: "local"}, config.Setting{Key: "default_model", Value: "mock"})
+		return append(set, config.Setting{Key: "default_provider", Value: "local"},
+			config.Setting{Key: "default_model", Value: "mock"})
 	}
 	const provider = "providers.models.openai_compatible."
-	set = append(set, config.Setting{Key: "default_provider", Value: "openai_compatible"}, config.Setting{Key: "default_model", Value: o.Model},
-		config.Setting{Key: provider + "kind", Value: o.Kind}, config.Setting{Key: provider + "base_url", Value: o.BaseURL},
+	set = append(set, config.Setting{Key: "default_provider", Value: "openai_compatible"},
+		config.Setting{Key: "default_model", Value: o.Model},
+		config.Setting{Key: provider + "kind", Value: o.Kind},
+		config.Setting{Key: provider + "base_url", Value: o.BaseURL},
 		config.Setting{Key: provider + "model", Value: o.Model})
 	if o.context > 0 {
 		set = append(set, config.Setting{Key: "context.max_tokens", Raw: strconv.Itoa(o.context)},

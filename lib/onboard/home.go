@@ -1,4 +1,5 @@
-// Package onboard sets clawsh up: the home, what the stages keep there, whom to ask for answers, and where the agent may work.
+// Package onboard sets clawsh up: the home, what the stages keep there, whom to ask for answers, and where the agent
+// may work.
 package onboard
 
 import (
@@ -24,7 +25,8 @@ type Home struct {
 	Adopted   int      `json:"adopted,omitzero"` // receipts that are older than their keys
 }
 
-// workspace makes the fixed workspace, whatever is in force where init runs. With workspace = "here" there is none to be made.
+// workspace makes the fixed workspace, whatever is in force where init runs. With workspace = "here" there is none to
+// be made.
 func (r *Home) workspace(cfg *config.Config) error {
 	if r.Workspace = cfg.Workspace.Fixed; cfg.Workspace.Mode == config.FromHere {
 		r.Workspace = config.FromHere

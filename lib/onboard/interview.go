@@ -37,7 +37,8 @@ type Interview struct {
 
 // New prepares an interview on the terminal. The answers are those that flags gave.
 func New(c *command.Call, p config.Paths, given *Answers) *Interview {
-	i := &Interview{Answers: given, paths: p, environ: c.Environ, given: c.Changed, getenv: c.Getenv, askLine: terminal.AskText,
+	i := &Interview{Answers: given, paths: p, environ: c.Environ, given: c.Changed, getenv: c.Getenv,
+		askLine: terminal.AskText,
 		confirm: terminal.Confirm, terminal: terminal.IsTerminal(os.Stdin)}
 	i.tell = func(format string, args ...any) {
 		fmt.Fprintln(c.Stderr, terminal.Escape(c.Secrets.Text(fmt.Sprintf(format, args...))))
@@ -75,7 +76,8 @@ type again struct{ why, hint string }
 // Error returns why.
 func (a again) Error() string { return a.why }
 
-// question is one thing to ask: skipped if a flag has answered it. Check takes the answer, or says what is wrong with it.
+// question is one thing to ask: skipped if a flag has answered it. Check takes the answer, or says what is wrong with
+// it.
 type question struct {
 	head               string // that is said once, before the first time it is asked
 	flag, text, preset string
@@ -113,7 +115,8 @@ func (i *Interview) server(ctx context.Context, d defaults) error {
 	if d.keyEnv != "" && !i.moved() {
 		preset = d.keyEnv
 	}
-	if err := i.ask(ctx, question{"", "api-key-env", "Environment variable with the API key (- for none)", preset, i.takeKey}); err != nil {
+	if err := i.ask(ctx, question{"", "api-key-env", "Environment variable with the API key (- for none)", preset,
+		i.takeKey}); err != nil {
 		return err
 	}
 	if !i.given("model") && i.given("base-url") && i.terminal {
@@ -164,7 +167,8 @@ func (i *Interview) ask(ctx context.Context, q question) error {
 			if q.flag == "api-key-env" || q.flag == "where" {
 				return nil // no key is a fine answer for a local server, and the place stays what it was
 			}
-			return envelope.Errorf(envelope.ExitUsage, "usage", "--%s is missing, and there is no terminal to ask on: want %s", q.flag, wanted(q.flag))
+			return envelope.Errorf(envelope.ExitUsage, "usage",
+				"--%s is missing, and there is no terminal to ask on: want %s", q.flag, wanted(q.flag))
 		}
 		if err != nil {
 			return fmt.Errorf("ask: %w", err)
@@ -240,7 +244,8 @@ func (i *Interview) open(ctx context.Context) probe {
 // below looks for the API under /v1 where an address leads to something else, and takes it if it is there.
 func (i *Interview) below(ctx context.Context) {
 	given, u := i.BaseURL, strings.TrimRight(i.BaseURL, "/")
-	if i.seen.err == nil || !i.seen.reached || i.seen.wantsKey || strings.HasSuffix(u, "/v1") || strings.Contains(u, "?") {
+	if i.seen.err == nil || !i.seen.reached || i.seen.wantsKey || strings.HasSuffix(u, "/v1") ||
+		strings.Contains(u, "?") {
 		return
 	}
 	i.BaseURL = u + "/v1"
@@ -261,12 +266,14 @@ func (i *Interview) takeKey(ctx context.Context, answer string) error {
 	seen := i.look(ctx, i.Answers)
 	switch {
 	case seen.err != nil && seen.err.Code == "config.invalid":
-		return again{"That is not the name of an environment variable.", "Give the name, such as OPENAI_API_KEY, never the key itself."}
+		return again{"That is not the name of an environment variable.",
+			"Give the name, such as OPENAI_API_KEY, never the key itself."}
 	case strings.TrimSpace(i.getenv(answer)) == "":
 		i.tell("%s is not set here: set it to the key before you start clawsh.", answer)
 		return nil
 	case seen.wantsKey:
-		return again{"The server rejects the key in " + answer + ": " + seen.why(i.BaseURL), "Name another variable, or press Ctrl-C and set it."}
+		return again{"The server rejects the key in " + answer + ": " + seen.why(i.BaseURL),
+			"Name another variable, or press Ctrl-C and set it."}
 	}
 	if i.seen = seen; seen.err == nil {
 		i.tell("The key in %s is accepted: the server lists %s.", answer, spelling.Count(len(seen.models), "model"))
@@ -324,7 +331,8 @@ func (i *Interview) fit(length int) error {
 	return i.with(i.paths, func(cfg *config.Config) error {
 		if most := cfg.Context.MaxTokens; most == 0 || most > room {
 			i.context = room
-			i.tell("It reads %s, so conversations are kept to %d: context.max_tokens in the configuration.", spelling.Count(length, "token"), room)
+			i.tell("It reads %s, so conversations are kept to %d: context.max_tokens in the configuration.",
+				spelling.Count(length, "token"), room)
 		}
 		return nil
 	})

@@ -39,8 +39,10 @@ func sit(t *testing.T, answers ...string) *sitting {
 		return `{"models":[{"id":"one","context_length":8000},{"id":"two"}]}`, nil
 	}
 	s.Interview = &Interview{Answers: &Answers{present: config.Default(dir)}, paths: paths,
-		given: func(flag string) bool { return slices.Contains(s.flags, flag) }, getenv: func(name string) string { return s.env[name] },
-		tell: func(format string, args ...any) { s.told = append(s.told, fmt.Sprintf(format, args...)) }, terminal: true}
+		given:    func(flag string) bool { return slices.Contains(s.flags, flag) },
+		getenv:   func(name string) string { return s.env[name] },
+		tell:     func(format string, args ...any) { s.told = append(s.told, fmt.Sprintf(format, args...)) },
+		terminal: true}
 	s.askLine = func(_ context.Context, prompt string, _ int) (string, error) {
 		s.asked = append(s.asked, prompt)
 		if len(s.answers) == 0 {
@@ -66,7 +68,8 @@ func sit(t *testing.T, answers ...string) *sitting {
 	return s
 }
 
-// TestInterview: enter takes what stands in brackets, a number takes a model from the list, and what the model reads bounds conversations.
+// TestInterview: enter takes what stands in brackets, a number takes a model from the list, and what the model reads
+// bounds conversations.
 func TestInterview(t *testing.T) {
 	s := sit(t, "openai-compatible", "http://localhost:7/v1", "-", "1", "", "")
 	if err := s.run(context.Background()); err != nil {
@@ -74,8 +77,10 @@ func TestInterview(t *testing.T) {
 	}
 	got := *s.Answers
 	got.present = nil
-	want := Answers{Kind: "openai-compatible", BaseURL: "http://localhost:7/v1", KeyEnv: "-", Model: "one", Way: "middle", Where: "here", context: 4000}
-	if got != want || !strings.Contains(s.asked[3], "1  one\n") || !strings.Contains(strings.Join(s.told, "\n"), "it lists 2 models") {
+	want := Answers{Kind: "openai-compatible", BaseURL: "http://localhost:7/v1", KeyEnv: "-", Model: "one",
+		Way: "middle", Where: "here", context: 4000}
+	if got != want || !strings.Contains(s.asked[3], "1  one\n") ||
+		!strings.Contains(strings.Join(s.told, "\n"), "it lists 2 models") {
 		t.Errorf("%+v\n%q\n%q", got, s.asked, s.told)
 	}
 	text, err := s.edited(s.paths)
@@ -85,7 +90,8 @@ func TestInterview(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	for _, line := range []string{`default_model = "one"`, `base_url = "http://localhost:7/v1"`, `high = "ask"`, `max_tokens = 4000`, `workspace = "here"`} {
+	for _, line := range []string{`default_model = "one"`, `base_url = "http://localhost:7/v1"`, `high = "ask"`,
+		`max_tokens = 4000`, `workspace = "here"`} {
 		if !strings.Contains(string(text), line) {
 			t.Errorf("%s is not written", line)
 		}
@@ -113,16 +119,20 @@ func TestAskedAgain(t *testing.T) {
 		before []string
 		told   string
 	}{
-		"moon":           {nil, "Unknown kind"},
-		"http://":        {[]string{"openai-compatible"}, "That cannot be used"},
-		"no name":        {[]string{"openai-compatible", "http://localhost:7/v1"}, "not the name of an environment variable"},
-		"http://x/v1":    {[]string{"openai-compatible", "http://localhost:7/v1", "-"}, "That is a URL"},
-		"strict or full": {[]string{"openai-compatible", "http://localhost:7/v1", "-", "1"}, "Want strict, middle or full"},
-		"moon ":          {[]string{"openai-compatible", "http://localhost:7/v1", "-", "1", "full"}, "Want here or fixed"},
+		"moon":    {nil, "Unknown kind"},
+		"http://": {[]string{"openai-compatible"}, "That cannot be used"},
+		"no name": {[]string{"openai-compatible", "http://localhost:7/v1"},
+			"not the name of an environment variable"},
+		"http://x/v1": {[]string{"openai-compatible", "http://localhost:7/v1", "-"}, "That is a URL"},
+		"strict or full": {[]string{"openai-compatible", "http://localhost:7/v1", "-", "1"},
+			"Want strict, middle or full"},
+		"moon ": {[]string{"openai-compatible", "http://localhost:7/v1", "-", "1", "full"},
+			"Want here or fixed"},
 	} {
 		s := sit(t, slices.Concat(c.before, slices.Repeat([]string{bad}, maxAsked), []string{"more"})...)
 		err := s.run(context.Background())
-		if e := envelope.From(err); e == nil || e.Exit != envelope.ExitUsage || len(s.answers) != 1 || !strings.Contains(strings.Join(s.told, "\n"), c.told) {
+		if e := envelope.From(err); e == nil || e.Exit != envelope.ExitUsage || len(s.answers) != 1 ||
+			!strings.Contains(strings.Join(s.told, "\n"), c.told) {
 			t.Errorf("%q: %v, %q left, told %q", bad, err, s.answers, s.told)
 		}
 	}
@@ -144,7 +154,8 @@ func TestNobodyThere(t *testing.T) {
 			}
 		}
 		err := s.run(context.Background())
-		if optional := missing == "api-key-env" || missing == "where"; (err == nil) != optional || err != nil && !strings.Contains(err.Error(), "--"+missing+" is missing") {
+		if optional := missing == "api-key-env" || missing == "where"; (err == nil) != optional || err != nil &&
+			!strings.Contains(err.Error(), "--"+missing+" is missing") {
 			t.Errorf("--%s: %v", missing, err)
 		}
 	}
@@ -160,7 +171,8 @@ func TestKeyStays(t *testing.T) {
 	if err := s.run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.seen) != 2 || s.seen[0].APIKeyEnv != "" || s.seen[1].APIKeyEnv != "OLD_KEY" || strings.Contains(s.asked[2], "OLD_KEY") {
+	if len(s.seen) != 2 || s.seen[0].APIKeyEnv != "" || s.seen[1].APIKeyEnv != "OLD_KEY" ||
+		strings.Contains(s.asked[2], "OLD_KEY") {
 		t.Errorf("%+v\n%q", s.seen, s.asked)
 	}
 	p.Headers = map[string]string{"x": "y"}
@@ -187,7 +199,8 @@ func TestServers(t *testing.T) {
 	}
 	s = sit(t, "openai-compatible", "http://localhost:7/v1", "n", "http://localhost:7/v1", "y", "-", "", "", "")
 	s.serve = func(config.Provider) (string, error) { return "", failed("provider.unreachable") }
-	if err := s.run(context.Background()); err != nil || s.Model != "local-model" || !strings.Contains(s.told[0], "Not reached: localhost:7: refused") {
+	if err := s.run(context.Background()); err != nil || s.Model != "local-model" ||
+		!strings.Contains(s.told[0], "Not reached: localhost:7: refused") {
 		t.Errorf("not reached: %+v, %v, %q", s.Answers, err, s.told)
 	}
 	s = sit(t, "openai-compatible", "http://localhost:7/v1", "", "KEY", "1", "", "")
@@ -208,7 +221,8 @@ func TestWays(t *testing.T) {
 	for _, way := range []string{"strict", "middle", "full"} {
 		cfg := config.Default(t.TempDir())
 		for _, set := range waySettings(way) {
-			*map[string]*string{"security.autonomy": &cfg.Security.Autonomy, "security.harmless": &cfg.Security.Harmless, "security.high": &cfg.Security.High}[set.Key] = set.Value
+			*map[string]*string{"security.autonomy": &cfg.Security.Autonomy,
+				"security.harmless": &cfg.Security.Harmless, "security.high": &cfg.Security.High}[set.Key] = set.Value
 		}
 		if got := wayOf(cfg.Security); got != way {
 			t.Errorf("%s is taken for %q", way, got)
@@ -225,8 +239,10 @@ func TestAnswersCheck(t *testing.T) {
 		flags []string
 		want  string
 	}{
-		{Answers{Way: "full", Autonomy: "full"}, []string{"way", "autonomy"}, "cannot be combined"}, {Answers{Way: "moon"}, []string{"way"}, "want strict"},
-		{Answers{Model: "http://x"}, []string{"model"}, "not a URL"}, {Answers{Where: "moon"}, []string{"where"}, "want here or fixed"},
+		{Answers{Way: "full", Autonomy: "full"}, []string{"way", "autonomy"}, "cannot be combined"},
+		{Answers{Way: "moon"}, []string{"way"}, "want strict"},
+		{Answers{Model: "http://x"}, []string{"model"}, "not a URL"},
+		{Answers{Where: "moon"}, []string{"where"}, "want here or fixed"},
 		{Answers{Way: "full"}, []string{"way"}, ""}, {Answers{Way: "full", Model: "m"}, []string{"way", "model"}, ""},
 	} {
 		err := c.a.Check(func(flag string) bool { return slices.Contains(c.flags, flag) })

@@ -27,8 +27,8 @@ func (o *Answers) moved() bool {
 	return o.BaseURL != "" && server(o.BaseURL) != server(o.present.Providers[served].BaseURL)
 }
 
-// server is the part of a URL that decides who gets what is sent: its scheme, host and port. A URL that cannot be read is a
-// server of its own.
+// server is the part of a URL that decides who gets what is sent: its scheme, host and port. A URL that cannot be read
+// is a server of its own.
 func server(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -45,7 +45,8 @@ func server(address string) string {
 	return scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
 }
 
-// stay keeps what was meant for one server from another: it refuses where a setting is sent that onboard does not ask about.
+// stay keeps what was meant for one server from another: it refuses where a setting is sent that onboard does not ask
+// about.
 func (o *Answers) stay() error {
 	p := o.present.Providers[served]
 	var kept []string
@@ -60,7 +61,8 @@ func (o *Answers) stay() error {
 	if o.Kind == "mock" || !o.moved() || len(kept) == 0 {
 		return nil
 	}
-	return envelope.Errorf(envelope.ExitConfig, "config.invalid", "%s of %s would also be sent to %s, but were written for %s",
+	return envelope.Errorf(envelope.ExitConfig, "config.invalid",
+		"%s of %s would also be sent to %s, but were written for %s",
 		strings.Join(kept, ", "), served, server(o.BaseURL), server(p.BaseURL)).
 		WithHint("remove them from [providers.models.%s] in %s, or configure a separate provider there for the new server", served, o.present.File)
 }

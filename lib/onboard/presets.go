@@ -32,6 +32,7 @@ func presets(cfg *config.Config) defaults {
 func fresh(cfg *config.Config) bool {
 	came := config.Default(cfg.Home)
 	p, q := cfg.Providers[served], came.Providers[served]
-	return cfg.DefaultProvider == came.DefaultProvider && p.BaseURL == q.BaseURL && p.APIKeyEnv == q.APIKeyEnv && p.Model == q.Model &&
+	return cfg.DefaultProvider == came.DefaultProvider && p.BaseURL == q.BaseURL && p.APIKeyEnv == q.APIKeyEnv &&
+		p.Model == q.Model &&
 		wayOf(cfg.Security) == wayOf(came.Security) && cfg.Workspace.Mode == came.Workspace.Mode
 }

@@ -41,7 +41,8 @@ func (o *Answers) edited(p config.Paths) ([]byte, error) {
 	return config.Edit(old, o.settings())
 }
 
-// look asks the server for its models, through the one program that may see the key, with a configuration that is gone afterwards.
+// look asks the server for its models, through the one program that may see the key, with a configuration that is gone
+// afterwards.
 func (i *Interview) look(ctx context.Context, o *Answers) probe {
 	var list struct {
 		Models []listedModel `json:"models"`
@@ -101,8 +102,8 @@ func (r probe) has(model string) bool {
 	return false
 }
 
-// why is a failure in words for a person who has just named a server: without the provider's name, which they have not seen,
-// and with the server's instead of the whole request.
+// why is a failure in words for a person who has just named a server: without the provider's name, which they have not
+// seen, and with the server's instead of the whole request.
 func (r probe) why(address string) string {
 	text := strings.TrimPrefix(r.err.Message, served+": ")
 	verb, rest, quoted := strings.Cut(text, " \"")

@@ -57,14 +57,16 @@ func (i *Interview) apply(ctx context.Context) (Result, error) {
 		return Result{}, fmt.Errorf("write the configuration: %w", err)
 	}
 	i.farewell()
-	if name := i.KeyEnv; i.given("api-key-env") && name != "" && name != "-" && strings.TrimSpace(i.getenv(name)) == "" {
+	if name := i.KeyEnv; i.given("api-key-env") && name != "" && name != "-" &&
+		strings.TrimSpace(i.getenv(name)) == "" {
 		i.tell("%s is not set here: set it to the key before you start clawsh.", name)
 	}
 	cfg, err := config.Load(i.paths)
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Config: i.paths.File, Provider: cfg.DefaultProvider, Model: cfg.DefaultModel, Autonomy: cfg.Security.Autonomy, Way: wayOf(cfg.Security),
+	r := Result{Config: i.paths.File, Provider: cfg.DefaultProvider, Model: cfg.DefaultModel,
+		Autonomy: cfg.Security.Autonomy, Way: wayOf(cfg.Security),
 		Where: cfg.Workspace.Mode}
 	if i.NoTest || i.wayOnly {
 		return r, nil

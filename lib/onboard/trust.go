@@ -14,7 +14,8 @@ import (
 
 // ChangeTrust changes the list of trusted directories, one process at a time.
 func ChangeTrust(home string, change func(config.Trust) (config.Trust, error)) error {
-	lock, err := os.OpenFile(filepath.Join(home, "workspaces.lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	lock, err := os.OpenFile(filepath.Join(home, "workspaces.lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|
+		syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return fmt.Errorf("lock the trusted directories: %w", err)
 	}

@@ -66,7 +66,8 @@ func (i *Interview) takeWhere(_ context.Context, answer string) error {
 // waySettings are the settings of a way to work.
 func waySettings(way string) []config.Setting {
 	set := func(autonomy, harmless, high string) []config.Setting {
-		return []config.Setting{{Key: "security.autonomy", Value: autonomy}, {Key: "security.harmless", Value: harmless}, {Key: "security.high", Value: high}}
+		return []config.Setting{{Key: "security.autonomy", Value: autonomy},
+			{Key: "security.harmless", Value: harmless}, {Key: "security.high", Value: high}}
 	}
 	switch way {
 	case "strict":
@@ -94,5 +95,6 @@ func wayOf(s config.Security) string {
 
 // change says how to work in another way.
 func change(w io.Writer) {
-	fmt.Fprintln(w, "To change this: clawsh onboard --way strict|middle|full, or set autonomy, harmless and high under [security] in the configuration.")
+	fmt.Fprintln(w,
+		"To change this: clawsh onboard --way strict|middle|full, or set autonomy, harmless and high under [security] in the configuration.")
 }

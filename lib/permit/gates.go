@@ -90,7 +90,8 @@ func (g *Gates) Verify(permit string, want Claims, now time.Time) (Claims, error
 		}
 		other, err := g.gate(home)
 		if errors.Is(err, fs.ErrNotExist) {
-			return Claims{}, fmt.Errorf("%w: gate %s is not accepted here: run claw-gate keys on its host, and claw-exec accept on this one", ErrSignature, home)
+			return Claims{},
+				fmt.Errorf("%w: gate %s is not accepted here: run claw-gate keys on its host, and claw-exec accept on this one", ErrSignature, home)
 		}
 		if err != nil {
 			return Claims{}, fmt.Errorf("%w: %w", ErrSignature, err)
@@ -102,7 +103,8 @@ func (g *Gates) Verify(permit string, want Claims, now time.Time) (Claims, error
 		return c, err
 	}
 	if c.Executor != g.executor && (c.Executor != "" || !g.Own(c)) {
-		return Claims{}, fmt.Errorf("%w: it was not signed for executor %s: run claw-gate with --executor", ErrMismatch, g.executor)
+		return Claims{}, fmt.Errorf("%w: it was not signed for executor %s: run claw-gate with --executor", ErrMismatch,
+			g.executor)
 	}
 	return c, nil
 }

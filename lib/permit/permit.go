@@ -184,10 +184,12 @@ func split(permit string) (raw, sig []byte, err error) {
 // compare names the first claim that differs.
 func compare(got, want Claims) error {
 	for _, f := range []struct{ name, got, want string }{
-		{"version", got.V, want.V}, {"call id", got.CallID, want.CallID}, {"conversation", got.ConversationID, want.ConversationID},
+		{"version", got.V, want.V}, {"call id", got.CallID, want.CallID},
+		{"conversation", got.ConversationID, want.ConversationID},
 		{"tool", got.Tool, want.Tool}, {"arguments", got.ArgsSHA256, want.ArgsSHA256}, {"risk", got.Risk, want.Risk},
 		{"decision", got.Decision, want.Decision}, {"policy", got.PolicyHash, want.PolicyHash},
-		{"audit id", got.AuditID, want.AuditID}, {"executor", got.Executor, want.Executor}, {"home", got.HomeID, want.HomeID},
+		{"audit id", got.AuditID, want.AuditID}, {"executor", got.Executor, want.Executor},
+		{"home", got.HomeID, want.HomeID},
 		{"list of obeyed files", got.Obeyed, want.Obeyed}} {
 		if f.got != f.want {
 			return fmt.Errorf("%w: its %s differs", ErrMismatch, f.name)

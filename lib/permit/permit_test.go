@@ -16,8 +16,9 @@ import (
 var now = time.Date(2026, 5, 12, 14, 0, 0, 0, time.UTC)
 
 func claims() Claims {
-	return Claims{CallID: "call-1", ConversationID: "conv-1", Tool: "file_read", ArgsSHA256: record.HashBytes([]byte(`{"path":"a"}`)),
-		Risk: "low", Decision: "allow", PolicyHash: "p", ExpiresAt: now.Add(Lifetime).Format(record.TimeFormat)}
+	return Claims{CallID: "call-1", ConversationID: "conv-1", Tool: "file_read",
+		ArgsSHA256: record.HashBytes([]byte(`{"path":"a"}`)),
+		Risk:       "low", Decision: "allow", PolicyHash: "p", ExpiresAt: now.Add(Lifetime).Format(record.TimeFormat)}
 }
 
 func pair(t testing.TB) (*Signer, *Verifier) {
@@ -48,8 +49,10 @@ func TestVerify(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Claims){
 		"call": func(c *Claims) { c.CallID = "call-2" }, "conversation": func(c *Claims) { c.ConversationID = "" },
-		"tool": func(c *Claims) { c.Tool = "shell" }, "args": func(c *Claims) { c.ArgsSHA256 = record.HashBytes([]byte(`{"path":"b"}`)) },
-		"risk": func(c *Claims) { c.Risk = "high" }, "decision": func(c *Claims) { c.Decision = "deny" }, "policy": func(c *Claims) { c.PolicyHash = "q" },
+		"tool": func(c *Claims) { c.Tool = "shell" },
+		"args": func(c *Claims) { c.ArgsSHA256 = record.HashBytes([]byte(`{"path":"b"}`)) },
+		"risk": func(c *Claims) { c.Risk = "high" }, "decision": func(c *Claims) { c.Decision = "deny" },
+		"policy": func(c *Claims) { c.PolicyHash = "q" },
 	} {
 		c := claims()
 		change(&c)
@@ -67,7 +70,8 @@ func TestVerify(t *testing.T) {
 	if _, err := other.Verify(p, claims(), now); !errors.Is(err, ErrSignature) {
 		t.Errorf("another home's: %v", err)
 	}
-	for _, bad := range []string{"", "v1", "v1..", "v2" + p[2:], p + "=", p + ".", strings.ToUpper(p), p[:len(p)-1], " " + p, p + "\n"} {
+	for _, bad := range []string{"", "v1", "v1..", "v2" + p[2:], p + "=", p + ".", strings.ToUpper(p), p[:len(p)-1],
+		" " + p, p + "\n"} {
 		if _, err := v.Verify(bad, claims(), now); err == nil {
 			t.Errorf("accepted %q", bad)
 		}

@@ -110,7 +110,8 @@ func matches[T string | []byte](text T, pattern string) bool {
 	}
 	for i := range len(text) {
 		c, digit := text[i], text[i]-'0' <= 9
-		if ok := digit && pattern[i] == '0' || pattern[i] == 'x' && (digit || c-'a' <= 5) || c == pattern[i] && c != 'x'; !ok {
+		if ok := digit && pattern[i] == '0' || pattern[i] == 'x' && (digit || c-'a' <= 5) || c == pattern[i] &&
+			c != 'x'; !ok {
 			return false
 		}
 	}
@@ -127,7 +128,8 @@ func (r *Register) find(data []byte, nonce string, now time.Time) (int, error) {
 		case len(line) >= nonceBytes && string(line[:nonceBytes]) == nonce:
 			return 0, ErrUsed
 		case !matches(line, linePattern):
-			return 0, fmt.Errorf("%s: line %d is damaged: remove the file once no permit can be valid any more (%s)", r.path, n, Lifetime)
+			return 0, fmt.Errorf("%s: line %d is damaged: remove the file once no permit can be valid any more (%s)",
+				r.path, n, Lifetime)
 		case whole && free == len(data) && len(line) == len(linePattern) && string(line[nonceBytes+1:]) < long:
 			free = at
 		}

@@ -66,8 +66,9 @@ func (s *Sealer) Seal(raw []byte, auditID string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal a result: %w", err)
 	}
-	text, err := signText(s.key, sealDomain, Seal{V: "1", ID: record.NewID("seal-"), AuditID: auditID, CallID: line.ID(), Status: line.Text("status"),
-		RecordHash: hash, Executor: s.id, SealedAt: record.Now()})
+	text, err := signText(s.key, sealDomain,
+		Seal{V: "1", ID: record.NewID("seal-"), AuditID: auditID, CallID: line.ID(), Status: line.Text("status"),
+			RecordHash: hash, Executor: s.id, SealedAt: record.Now()})
 	if err != nil {
 		return nil, fmt.Errorf("seal a result: %w", err)
 	}

@@ -15,19 +15,25 @@ func TestWithin(t *testing.T) {
 		dir, path string
 		want      bool
 	}{
-		{"/a", "/a", true}, {"/a", "/a/b", true}, {"/a", "/a/b/c", true}, {"/a/", "/a/b", true}, {"/a", "/a/", true}, {"/a//", "/a/./b/", true},
+		{"/a", "/a", true}, {"/a", "/a/b", true}, {"/a", "/a/b/c", true}, {"/a/", "/a/b", true}, {"/a", "/a/", true},
+		{"/a//", "/a/./b/", true},
 		{"/", "/", true}, {"/", "/a", true}, {"/a/..", "/b", true},
 		{"/a", "/", false}, {"/a/b", "/a", false}, {"/a", "/ab", false}, {"/a", "/a.b", false}, {"/a", "/b/a", false},
-		{"/a", "/a/../b", false}, {"/a", "/a/b/../..", false}, {"/a", "/a/b/../../ab", false}, {"/a", "/../a/b", true}, {"/a/b", "/a/b/../b/c", true},
-		{"", "", false}, {"", "/a", false}, {"/a", "", false}, {".", ".", false}, {"a", "a/b", false}, {"/a", "a/b", false}, {"..", "/a", false}, {"~", "~/a", false},
-		{"/a\xff", "/a\xff/b", true}, {"/a\xff", "/a\xfe/b", false}, {"/a\xff", "/a�/b", false}, {"/a\x00", "/a", false},
-		{"/é", "/é/x", true}, {"/é", "/e\u0301/x", false}, {"/A", "/a/b", false}, {"/a", "/a\n/b", false}, {"/a", "/a /b", false}, {"/a", "/a\\b", false},
+		{"/a", "/a/../b", false}, {"/a", "/a/b/../..", false}, {"/a", "/a/b/../../ab", false}, {"/a", "/../a/b", true},
+		{"/a/b", "/a/b/../b/c", true},
+		{"", "", false}, {"", "/a", false}, {"/a", "", false}, {".", ".", false}, {"a", "a/b", false},
+		{"/a", "a/b", false}, {"..", "/a", false}, {"~", "~/a", false},
+		{"/a\xff", "/a\xff/b", true}, {"/a\xff", "/a\xfe/b", false}, {"/a\xff", "/a�/b", false},
+		{"/a\x00", "/a", false},
+		{"/é", "/é/x", true}, {"/é", "/e\u0301/x", false}, {"/A", "/a/b", false}, {"/a", "/a\n/b", false},
+		{"/a", "/a /b", false}, {"/a", "/a\\b", false},
 		{long, long + "/x", true}, {long, long + "x", false}, {long + "/x", long, false},
 	} {
 		if got := Within(c.dir, c.path); got != c.want {
 			t.Errorf("%.40q in %.40q: %t", c.path, c.dir, got)
 		}
-		if name, ok := Below(c.dir, c.path); ok != c.want || ok && filepath.Join(c.dir, name) != filepath.Clean(c.path) {
+		if name, ok := Below(c.dir, c.path); ok != c.want || ok &&
+			filepath.Join(c.dir, name) != filepath.Clean(c.path) {
 			t.Errorf("the name of %.40q in %.40q: %.40q, %t", c.path, c.dir, name, ok)
 		}
 		if c.want && !WithinFold(c.dir, c.path) {
@@ -78,7 +84,8 @@ func scene(t testing.TB) string {
 		}
 	}
 	os.WriteFile(filepath.Join(dir, "out/file"), nil, 0o600)
-	for name, target := range map[string]string{"ws/out": "../out", "ws/abs": dir + "/out", "ws/loop": "loop", "ws/a": "b", "ws/b": "a", "ws/nowhere": "gone", "ws/chain": "out",
+	for name, target := range map[string]string{"ws/out": "../out", "ws/abs": dir + "/out", "ws/loop": "loop",
+		"ws/a": "b", "ws/b": "a", "ws/nowhere": "gone", "ws/chain": "out",
 		"ws/self": ".", "ws/\xff": "sub"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
@@ -91,9 +98,12 @@ func TestResolve(t *testing.T) {
 	dir := scene(t)
 	deep := strings.Repeat("/d", maxNames)
 	for path, want := range map[string]string{
-		"ws": "ws", "ws/sub/": "ws/sub", "ws/out": "out", "ws/abs": "out", "ws/chain/file": "out/file", "ws/out/new/file": "out/new/file", "ws/out/..": ".", "ws/abs/../ws/sub": "ws/sub",
-		"ws/self/self/self/out": "out", "ws/new/x": "ws/new/x", "ws/\xff/x": "ws/sub/x", "ws//out//file": "out/file", "ws/./sub/.": "ws/sub",
-		"ws/loop": "error", "ws/loop/x": "error", "ws/a/x": "error", "ws/nowhere": "error", "ws/nowhere/x": "error", "ws/gone/../out": "error", "ws/loop/..": "error",
+		"ws": "ws", "ws/sub/": "ws/sub", "ws/out": "out", "ws/abs": "out", "ws/chain/file": "out/file",
+		"ws/out/new/file": "out/new/file", "ws/out/..": ".", "ws/abs/../ws/sub": "ws/sub",
+		"ws/self/self/self/out": "out", "ws/new/x": "ws/new/x", "ws/\xff/x": "ws/sub/x", "ws//out//file": "out/file",
+		"ws/./sub/.": "ws/sub",
+		"ws/loop":    "error", "ws/loop/x": "error", "ws/a/x": "error", "ws/nowhere": "error", "ws/nowhere/x": "error",
+		"ws/gone/../out": "error", "ws/loop/..": "error",
 		"out/file/x": "out/file/x", "ws" + deep: "error", "ws/" + strings.Repeat("x", 3*MaxBytes): "error",
 	} {
 		got, err := Resolve(OS{}, dir+"/"+path)
@@ -113,7 +123,8 @@ func TestResolve(t *testing.T) {
 
 func TestReal(t *testing.T) {
 	dir := scene(t)
-	for path, want := range map[string]string{"ws/out": "out", "ws/out/new/x": "out/new/x", "ws/nowhere": "ws/nowhere", "ws/loop": "ws/loop", "ws/a/x": "ws/a/x", "gone/": "gone"} {
+	for path, want := range map[string]string{"ws/out": "out", "ws/out/new/x": "out/new/x", "ws/nowhere": "ws/nowhere",
+		"ws/loop": "ws/loop", "ws/a/x": "ws/a/x", "gone/": "gone"} {
 		if got := Real(dir + "/" + path); got != filepath.Join(dir, want) {
 			t.Errorf("%s: %s", path, got)
 		}
@@ -122,7 +133,8 @@ func TestReal(t *testing.T) {
 
 // FuzzResolve walks the scene in every way: what is told to lie in it does, by every link that the kernel follows.
 func FuzzResolve(f *testing.F) {
-	for _, s := range []string{"ws/out/../ws/loop", "ws/self/../out/file", "ws/abs/..", "ws/nowhere/../x", "./ws//out/", "ws/\xff/..", "ws/out/new/../file"} {
+	for _, s := range []string{"ws/out/../ws/loop", "ws/self/../out/file", "ws/abs/..", "ws/nowhere/../x", "./ws//out/",
+		"ws/\xff/..", "ws/out/new/../file"} {
 		f.Add(s)
 	}
 	dir := scene(f)

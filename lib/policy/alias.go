@@ -23,8 +23,9 @@ func (p *Policy) forbids(name string) bool {
 	return slices.ContainsFunc(p.never, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// alias is the forbidden command that a program is, which is given by a path: under its own name, by a link, as a hard link or
-// as a copy; "" if it is none. A copy is told by its size, since the gate may read no program; chance makes none.
+// alias is the forbidden command that a program is, which is given by a path: under its own name, by a link, as a hard
+// link or as a copy; "" if it is none. A copy is told by its size, since the gate may read no program; chance makes
+// none.
 func (p *Policy) alias(word string, dirs []string) string {
 	if !strings.Contains(word, "/") {
 		return ""
@@ -49,7 +50,10 @@ func (p *Policy) alias(word string, dirs []string) string {
 		if err != nil || !info.Mode().IsRegular() || slices.Contains(systemPrograms, filepath.Dir(real)+"/") {
 			continue
 		}
-		if i := slices.IndexFunc(p.originals(), func(o original) bool { return os.SameFile(o.info, info) || o.info.Size() == info.Size() }); i >= 0 {
+		if i := slices.IndexFunc(p.originals(), func(o original) bool {
+			return os.SameFile(o.info, info) ||
+				o.info.Size() == info.Size()
+		}); i >= 0 {
 			return p.originals()[i].name
 		}
 	}
@@ -62,7 +66,8 @@ type original struct {
 	info fs.FileInfo
 }
 
-// findOriginals finds the files of the forbidden commands. Those that are many programs in one are told by their names alone.
+// findOriginals finds the files of the forbidden commands. Those that are many programs in one are told by their names
+// alone.
 func (p *Policy) findOriginals() []original {
 	files, ok := p.fs.(statter)
 	if !ok {
@@ -76,7 +81,8 @@ func (p *Policy) findOriginals() []original {
 			if err != nil || filepath.Base(real) != name {
 				continue
 			}
-			if info, err := files.Stat(real); err == nil && info.Mode().IsRegular() && !(common != nil && os.SameFile(common, info)) {
+			if info, err := files.Stat(real); err == nil && info.Mode().IsRegular() &&
+				!(common != nil && os.SameFile(common, info)) {
 				out = append(out, original{name, info})
 			}
 		}
@@ -91,20 +97,28 @@ func stops(name string, args []string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(names, strings.ToLower(w)) })
 	}
 	switch name {
-	case "shutdown", "reboot", "halt", "poweroff", "openrc-shutdown", "s6-linux-init-hpr", "s6-linux-init-shutdown", "pm-suspend", "pm-hibernate":
+	case "shutdown", "reboot", "halt", "poweroff", "openrc-shutdown", "s6-linux-init-hpr", "s6-linux-init-shutdown",
+		"pm-suspend", "pm-hibernate":
 		return true
 	case "systemctl", "loginctl":
-		return has("reboot", "poweroff", "halt", "kexec", "soft-reboot", "suspend", "hibernate", "hybrid-sleep", "suspend-then-hibernate", "rescue", "emergency", "exit", "reboot.target", "poweroff.target",
-			"halt.target", "kexec.target", "soft-reboot.target", "rescue.target", "emergency.target", "runlevel0.target", "runlevel1.target", "runlevel6.target", "ctrl-alt-del.target", "shutdown.target", "final.target")
+		return has("reboot", "poweroff", "halt", "kexec", "soft-reboot", "suspend", "hibernate", "hybrid-sleep",
+			"suspend-then-hibernate", "rescue", "emergency", "exit", "reboot.target", "poweroff.target",
+			"halt.target", "kexec.target", "soft-reboot.target", "rescue.target", "emergency.target",
+			"runlevel0.target", "runlevel1.target", "runlevel6.target", "ctrl-alt-del.target", "shutdown.target",
+			"final.target")
 	case "init", "telinit", "runit-init", "openrc-init":
 		return has("0", "1", "6", "s")
 	case "busctl", "dbus-send", "gdbus", "qdbus":
 		return slices.ContainsFunc(words, func(w string) bool {
 			method := strings.ToLower(w[strings.LastIndexAny(w, ".")+1:])
-			return slices.Contains([]string{"reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "rebootwithflags", "poweroffwithflags", "haltwithflags"}, method)
+			return slices.Contains([]string{"reboot", "poweroff", "halt", "kexec", "suspend", "hibernate",
+				"rebootwithflags", "poweroffwithflags", "haltwithflags"}, method)
 		})
 	case "kexec":
-		return slices.ContainsFunc(args, func(w string) bool { return w == "-e" || strings.HasPrefix(w, "--e") || w == "-f" })
+		return slices.ContainsFunc(args, func(w string) bool {
+			return w == "-e" || strings.HasPrefix(w, "--e") ||
+				w == "-f"
+		})
 	case "rtcwake":
 		return true
 	}
@@ -118,14 +132,16 @@ func (p *Policy) everything(w string) bool {
 	}
 	for {
 		cut := strings.TrimRight(w, "/")
-		cut = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(cut, "/*"), "/.*"), "/."), "/.[!.]*")
+		cut = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(cut, "/*"), "/.*"), "/."),
+			"/.[!.]*")
 		if cut == w {
 			break
 		}
 		w = cut
 	}
 	w = filepath.Clean(w) // of nothing, which / has become, too: a dot
-	if slices.Contains([]string{"*", ".", "..", "/", ".*", "./*", "../*", "~"}, w) || strings.HasPrefix(w, "../") && strings.Trim(w, "./*") == "" {
+	if slices.Contains([]string{"*", ".", "..", "/", ".*", "./*", "../*", "~"}, w) || strings.HasPrefix(w, "../") &&
+		strings.Trim(w, "./*") == "" {
 		return true
 	}
 	if strings.HasPrefix(w, "~") {
@@ -136,5 +152,6 @@ func (p *Policy) everything(w string) bool {
 	}
 	parts := strings.Split(w[1:], "/")
 	homes := slices.Contains([]string{"home", "Users", "users"}, parts[0])
-	return len(parts) == 1 || len(parts) == 2 && homes || place.Within(w, p.root) || place.Within(w, p.workspace) || place.Within(w, filepath.Dir(p.home))
+	return len(parts) == 1 || len(parts) == 2 && homes || place.Within(w, p.root) || place.Within(w, p.workspace) ||
+		place.Within(w, filepath.Dir(p.home))
 }

@@ -50,8 +50,10 @@ func offered(t testing.TB, p *Policy, c Call) (config.Rule, *Policy, bool) {
 func TestAlways(t *testing.T) {
 	_, p := ways(t)
 	for command, want := range map[string]bool{
-		"touch x": true, "make test": true, `echo "a \(1+1)" > x`: true, "echo 'x' > y": true, "echo ü > x": true, `grep '\.go' x > y`: true,
-		"ls": false, "rm x": false, "cat ../x": false, "touch x\ntouch y": false, "touch \u202ex": false, "touch x\u200b": false, "touch\tx": false, "touch \ufffd": false,
+		"touch x": true, "make test": true, `echo "a \(1+1)" > x`: true, "echo 'x' > y": true, "echo ü > x": true,
+		`grep '\.go' x > y`: true,
+		"ls":                false, "rm x": false, "cat ../x": false, "touch x\ntouch y": false, "touch \u202ex": false,
+		"touch x\u200b": false, "touch\tx": false, "touch \ufffd": false,
 		"touch " + strings.Repeat("x", 2000): false,
 	} {
 		c := shellCall(t, command)
@@ -82,7 +84,8 @@ func TestAlways(t *testing.T) {
 			t.Errorf("the rule for %q holds at readonly", command)
 		}
 	}
-	for args, want := range map[string]bool{`{"command":"make","timeout_s":9}`: true, `{"command":"make","sandbox":{}}`: false, `{"command":"make","network":["x"]}`: false} {
+	for args, want := range map[string]bool{`{"command":"make","timeout_s":9}`: true,
+		`{"command":"make","sandbox":{}}`: false, `{"command":"make","network":["x"]}`: false} {
 		if _, _, ok := offered(t, p, Call{Tool: "shell", Args: record.Raw(args)}); ok != want {
 			t.Errorf("%s: offered %v", args, ok)
 		}
@@ -92,7 +95,8 @@ func TestAlways(t *testing.T) {
 	if !ok || with.Decide(write).Outcome != Allow {
 		t.Error("file_write: no rule, or one that does not hold")
 	}
-	for _, args := range []string{`{"path":"notes/b","content":"x"}`, `{"path":"./notes/a","content":"x"}`, `{"path":"notes/a","content":"x","mode":"append"}`} {
+	for _, args := range []string{`{"path":"notes/b","content":"x"}`, `{"path":"./notes/a","content":"x"}`,
+		`{"path":"notes/a","content":"x","mode":"append"}`} {
 		if with.Decide(Call{Tool: "file_write", Args: record.Raw(args)}).Outcome == Allow {
 			t.Errorf("the rule for notes/a allows %s", args)
 		}
@@ -108,7 +112,8 @@ func TestAlways(t *testing.T) {
 // What a model writes cannot make the rule wider than the call: it holds for it, and for no other.
 func FuzzAlways(f *testing.F) {
 	_, p := ways(f)
-	for _, s := range []string{"touch x", `echo "\(.)" > x`, `echo '" or true or "' > x`, `touch "] == [" `, "touch '\"\"\"'", `touch \\"`, "touch 'ü€'", "make #", "touch x' or '", "echo $(touch x) > \\u0041"} {
+	for _, s := range []string{"touch x", `echo "\(.)" > x`, `echo '" or true or "' > x`, `touch "] == [" `,
+		"touch '\"\"\"'", `touch \\"`, "touch 'ü€'", "make #", "touch x' or '", "echo $(touch x) > \\u0041"} {
 		f.Add(s, "touch y")
 	}
 	f.Fuzz(func(t *testing.T, command, other string) {
@@ -125,14 +130,16 @@ func FuzzAlways(f *testing.F) {
 				continue
 			}
 			d := shellCall(t, o)
-			if before, after := p.Decide(d), with.Decide(d); string(d.Args) != string(c.Args) && before.Outcome != after.Outcome {
+			if before, after := p.Decide(d), with.Decide(d); string(d.Args) != string(c.Args) &&
+				before.Outcome != after.Outcome {
 				t.Fatalf("the rule for %q decides about %q: %+v", command, o, after)
 			}
 		}
 	})
 }
 
-// TestAlwaysEndsWithItsConditions: each thing that confined the call when a person said yes is changed by itself, and it is asked again.
+// TestAlwaysEndsWithItsConditions: each thing that confined the call when a person said yes is changed by itself, and
+// it is asked again.
 func TestAlwaysEndsWithItsConditions(t *testing.T) {
 	var cfg config.Config
 	policyIn(t, "supervised", func(c *config.Config) {
@@ -154,7 +161,10 @@ func TestAlwaysEndsWithItsConditions(t *testing.T) {
 		"another engine": func(c *config.Config) { c.Security.Sandbox = "landlock" },
 		"git_write":      func(c *config.Config) { c.Sandbox.GitWrite = !c.Sandbox.GitWrite },
 		"read":           func(c *config.Config) { c.Sandbox.Read = []string{"/srv"} },
-		"read_roots":     func(c *config.Config) { c.ReadRoots = append(slices.Clone(c.ReadRoots), config.ReadRoot{Path: "/srv"}) },
+		"read_roots": func(c *config.Config) {
+			c.ReadRoots = append(slices.Clone(c.ReadRoots),
+				config.ReadRoot{Path: "/srv"})
+		},
 		"layout":         func(c *config.Config) { c.Sandbox.Layout = "staged" },
 		"workspace_only": func(c *config.Config) { c.Security.WorkspaceOnly = !c.Security.WorkspaceOnly },
 		"forbidden":      func(c *config.Config) { c.Security.ForbiddenPaths = nil },
@@ -166,7 +176,8 @@ func TestAlwaysEndsWithItsConditions(t *testing.T) {
 			decides(t, &now, c, name == "")
 		})
 	}
-	if err := errors.Join(os.Rename(cfg.WorkspaceDir, cfg.WorkspaceDir+".was"), os.Mkdir(cfg.WorkspaceDir, 0o700)); err != nil {
+	if err := errors.Join(os.Rename(cfg.WorkspaceDir, cfg.WorkspaceDir+".was"),
+		os.Mkdir(cfg.WorkspaceDir, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	cfg.Written = []config.Rule{r}

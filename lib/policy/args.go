@@ -11,8 +11,8 @@ import (
 	"clawsh/lib/result"
 )
 
-// Rules of calls that are no matter of policy: arguments that no tool takes, and names that no tool has. The model is told what
-// is wrong, so that it can call again.
+// Rules of calls that are no matter of policy: arguments that no tool takes, and names that no tool has. The model is
+// told what is wrong, so that it can call again.
 const (
 	ruleInvalid = "args.invalid"
 	ruleUnknown = "tool.unknown"
@@ -25,7 +25,8 @@ func invalid(err error) finding {
 	return blocked(ruleInvalid, "invalid arguments: %v", err)
 }
 
-// examine finds the risk of a call: that of its arguments, each by its role, and of a tool without any that has one, its usual.
+// examine finds the risk of a call: that of its arguments, each by its role, and of a tool without any that has one,
+// its usual.
 func (p *Policy) examine(ctx context.Context, of card.Card, raw record.Raw) finding {
 	args, err := of.Decode(raw)
 	if err != nil {
@@ -87,8 +88,9 @@ func (p *Policy) argument(ctx context.Context, a card.Judged) (f finding, judged
 	case card.Script:
 		return p.script(a.Text, effortFor(ctx)), true
 	case card.Connect:
-		return blocked("shell.network", "commands have no network: there is no proxy yet that could let one reach single hosts; "+
-			"to read a web page, call the http tool"), true
+		return blocked("shell.network",
+			"commands have no network: there is no proxy yet that could let one reach single hosts; "+
+				"to read a web page, call the http tool"), true
 	}
 	return blocked("tool.not_allowed", "the role %q of an argument is not known to the policy", a.Role), true
 }

@@ -10,11 +10,13 @@ import (
 var awkSpecial = []string{"ARGV", "ARGC", "ARGIND", "ENVIRON", "PROCINFO", "FUNCTAB", "SYMTAB", "FILENAME"}
 
 // awkWords are names with which a program can do more than compute and print.
-var awkWords = append([]string{"system", "getline", "close", "fflush", "nextfile", "include", "load", "extension"}, awkSpecial[:7]...)
+var awkWords = append([]string{"system", "getline", "close", "fflush", "nextfile", "include", "load", "extension"},
+	awkSpecial[:7]...)
 
 const awkUnread = "part of the program is ambiguous"
 
-// awkProgram says what in an awk program can do more than compute and print, or what this cannot read; "" if nothing does.
+// awkProgram says what in an awk program can do more than compute and print, or what this cannot read; "" if nothing
+// does.
 func awkProgram(src string) string {
 	a := &awkReader{src: src}
 	for a.at < len(a.src) {
@@ -25,8 +27,8 @@ func awkProgram(src string) string {
 	return ""
 }
 
-// awkReader reads a program token by token: as much of the grammar as tells a pattern from a division, and a comparison from a
-// redirection.
+// awkReader reads a program token by token: as much of the grammar as tells a pattern from a division, and a comparison
+// from a redirection.
 type awkReader struct {
 	src      string
 	at       int
@@ -59,7 +61,8 @@ func (a *awkReader) token() string {
 	case c == '_' || unicode.IsLetter(rune(c)):
 		return a.word()
 	case unicode.IsDigit(rune(c)) || c == '.' && a.at+1 < len(a.src) && unicode.IsDigit(rune(a.src[a.at+1])):
-		for a.at < len(a.src) && (unicode.IsDigit(rune(a.src[a.at])) || a.src[a.at] == '.' || unicode.IsLetter(rune(a.src[a.at]))) {
+		for a.at < len(a.src) && (unicode.IsDigit(rune(a.src[a.at])) || a.src[a.at] == '.' ||
+			unicode.IsLetter(rune(a.src[a.at]))) {
 			a.at++
 		}
 		a.before = "value"
@@ -80,11 +83,13 @@ func (a *awkReader) quoted(quote byte) string {
 }
 
 // awkStatements are words after which a value begins.
-var awkStatements = []string{"print", "printf", "return", "in", "if", "while", "for", "do", "else", "switch", "BEGIN", "END", "delete", "exit", "case"}
+var awkStatements = []string{"print", "printf", "return", "in", "if", "while", "for", "do", "else", "switch", "BEGIN",
+	"END", "delete", "exit", "case"}
 
 func (a *awkReader) word() string {
 	end := a.at
-	for end < len(a.src) && (a.src[end] == '_' || unicode.IsLetter(rune(a.src[end])) || unicode.IsDigit(rune(a.src[end]))) {
+	for end < len(a.src) && (a.src[end] == '_' || unicode.IsLetter(rune(a.src[end])) ||
+		unicode.IsDigit(rune(a.src[end]))) {
 		end++
 	}
 	word := a.src[a.at:end]
@@ -133,7 +138,8 @@ func (a *awkReader) operator(c byte) string {
 	return ""
 }
 
-// closed takes a closing bracket. What begins behind a condition is a statement: a slash there is a pattern, no division.
+// closed takes a closing bracket. What begins behind a condition is a statement: a slash there is a pattern, no
+// division.
 func (a *awkReader) closed() string {
 	a.depth--
 	a.at, a.before = a.at+1, "value"

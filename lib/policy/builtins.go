@@ -17,12 +17,16 @@ var builtins map[string]builtin
 func init() {
 	nothing := func(*judge, []value, *state) finding { return understood }
 	builtins = map[string]builtin{
-		":": nothing, "true": nothing, "false": nothing, "exit": nothing, "return": nothing, "break": nothing, "continue": nothing, "pwd": nothing,
-		"echo": nothing, "cd": changeDir, "test": testBuiltin, "[": testBuiltin, "printf": printfBuiltin, "read": readBuiltin, "set": setBuiltin,
+		":": nothing, "true": nothing, "false": nothing, "exit": nothing, "return": nothing, "break": nothing,
+		"continue": nothing, "pwd": nothing,
+		"echo": nothing, "cd": changeDir, "test": testBuiltin, "[": testBuiltin, "printf": printfBuiltin,
+		"read": readBuiltin, "set": setBuiltin,
 		"type": lookUp, "unset": unsetBuiltin, "shift": nothing,
 	}
-	for _, name := range []string{"pushd", "popd", "dirs", "eval", "source", ".", "trap", "alias", "unalias", "exec", "builtin", "shopt", "enable", "hash", "bind", "complete",
-		"compgen", "mapfile", "readarray", "getopts", "wait", "jobs", "fg", "bg", "kill", "ulimit", "umask", "history", "fc", "times", "suspend", "logout", "disown", "caller",
+	for _, name := range []string{"pushd", "popd", "dirs", "eval", "source", ".", "trap", "alias", "unalias", "exec",
+		"builtin", "shopt", "enable", "hash", "bind", "complete",
+		"compgen", "mapfile", "readarray", "getopts", "wait", "jobs", "fg", "bg", "kill", "ulimit", "umask", "history",
+		"fc", "times", "suspend", "logout", "disown", "caller",
 		"export", "declare", "typeset", "local", "readonly", "nameref", "let", "help", "coproc", "select"} {
 		builtins[name] = notUnderstood(name)
 	}
@@ -97,7 +101,8 @@ func testBuiltin(j *judge, args []value, s *state) finding {
 				f = stricter(f, j.operand(args[i-1], programs.Read, s))
 			}
 			fallthrough
-		case "-e", "-f", "-d", "-s", "-r", "-w", "-x", "-L", "-h", "-p", "-S", "-b", "-c", "-g", "-u", "-k", "-O", "-G", "-N", "-a":
+		case "-e", "-f", "-d", "-s", "-r", "-w", "-x", "-L", "-h", "-p", "-S", "-b", "-c", "-g", "-u", "-k", "-O", "-G",
+			"-N", "-a":
 			if i+1 < len(args) && args[i+1].text != "]" {
 				f = stricter(f, j.operand(args[i+1], programs.Read, s))
 			}
@@ -107,7 +112,9 @@ func testBuiltin(j *judge, args []value, s *state) finding {
 }
 
 func printfBuiltin(_ *judge, args []value, _ *state) finding {
-	if len(args) > 0 && (!args[0].known || strings.HasPrefix(args[0].text, "-") && args[0].text != "--" && !strings.HasPrefix(args[0].text, "- ") && !strings.HasPrefix(args[0].text, "-\\") && !strings.HasPrefix(args[0].text, "--")) {
+	if len(args) > 0 && (!args[0].known || strings.HasPrefix(args[0].text, "-") && args[0].text != "--" &&
+		!strings.HasPrefix(args[0].text, "- ") && !strings.HasPrefix(args[0].text, "-\\") &&
+		!strings.HasPrefix(args[0].text, "--")) {
 		return opaque("printf may get an option that sets a variable")
 	}
 	return understood

@@ -9,8 +9,8 @@ import (
 // maxCluster is how many letters of an option are tried as the place where its value begins.
 const maxCluster = 32
 
-// candidates are the paths that a word may mean to a program. Which letters of a short option are options too, and where its
-// value begins, only the program knows: each place is tried.
+// candidates are the paths that a word may mean to a program. Which letters of a short option are options too, and
+// where its value begins, only the program knows: each place is tried.
 func candidates(word string) []string {
 	if word == "" || word == "-" || word == "--" {
 		return nil

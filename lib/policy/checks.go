@@ -114,7 +114,8 @@ func copies(j *judge, p *parsed, s *state) finding {
 			return unknownYet("a file name of %s", p.name)
 		}
 		name := filepath.Base(from.text)
-		if p.has("-r", "-R", "-a", "--recursive", "--archive") && slices.Contains([]string{".", "..", "/"}, name) || strings.HasSuffix(from.text, "/.") {
+		if p.has("-r", "-R", "-a", "--recursive", "--archive") && slices.Contains([]string{".", "..", "/"}, name) ||
+			strings.HasSuffix(from.text, "/.") {
 			f = stricter(f, opaque("%s overwrites with everything in %+q, including .git", p.name, bounded(from.text)))
 			continue
 		}
@@ -147,7 +148,8 @@ func sedCheck(j *judge, p *parsed, s *state) finding {
 	inPlace := p.get("-i", "--in-place")
 	for _, v := range inPlace {
 		if strings.ContainsAny(v.text, "/*") {
-			f = stricter(f, stricter(opaque("sed -i%s creates files elsewhere", bounded(v.text)), onlyBlocked(j.path(v.text, writing, s))))
+			f = stricter(f, stricter(opaque("sed -i%s creates files elsewhere", bounded(v.text)),
+				onlyBlocked(j.path(v.text, writing, s))))
 		}
 	}
 	for _, v := range files {
@@ -173,7 +175,8 @@ func awkCheck(j *judge, p *parsed, s *state) finding {
 		f = opaque("awk: %s", err)
 	}
 	for _, v := range p.get("-v", "--assign") {
-		if name, _, ok := strings.Cut(v.text, "="); !v.known && !v.number && v.text != "" || v.known && (!ok || slices.Contains(awkSpecial, name)) {
+		if name, _, ok := strings.Cut(v.text, "="); !v.known && !v.number && v.text != "" || v.known &&
+			(!ok || slices.Contains(awkSpecial, name)) {
 			f = stricter(f, opaque("awk -v sets a variable that controls what it reads"))
 		}
 	}

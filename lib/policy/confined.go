@@ -9,8 +9,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// Confined are the settings that decide what confines a call: a rule that was written at a question holds only while they are
-// what they were when a person said yes.
+// Confined are the settings that decide what confines a call: a rule that was written at a question holds only while
+// they are what they were when a person said yes.
 type Confined struct {
 	Sandbox   string   `json:"sandbox"`
 	Layout    string   `json:"layout"`
@@ -24,7 +24,8 @@ type Confined struct {
 
 // confinement is what confines calls by a configuration. No setting gives commands a network.
 func confinement(cfg *config.Config) Confined {
-	c := Confined{Sandbox: cfg.Security.Sandbox, Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite, Read: list(cfg.Sandbox.Read),
+	c := Confined{Sandbox: cfg.Security.Sandbox, Layout: cfg.Sandbox.Layout, GitWrite: cfg.Sandbox.GitWrite,
+		Read:      list(cfg.Sandbox.Read),
 		ReadRoots: list(cfg.Readable()), Only: cfg.Security.WorkspaceOnly}
 	sum := sha256.New()
 	for _, path := range cfg.Security.ForbiddenPaths {

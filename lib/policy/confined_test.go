@@ -51,8 +51,9 @@ func other(t *testing.T, v reflect.Value) {
 	}
 }
 
-// TestEverySettingThatConfinesIsPartOfRules: a rule that was written at a question holds only while what confines the call is what it
-// was. A new key of [sandbox] or [security] is part of that, or is listed here with the reason why it is not.
+// TestEverySettingThatConfinesIsPartOfRules: a rule that was written at a question holds only while what confines the
+// call is what it was. A new key of [sandbox] or [security] is part of that, or is listed here with the reason why it
+// is not.
 func TestEverySettingThatConfinesIsPartOfRules(t *testing.T) {
 	settings := func() *config.Config { // with the engine for which every setting counts
 		return &config.Config{Security: config.Security{Sandbox: "container"}}

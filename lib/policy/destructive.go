@@ -9,7 +9,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// forbiddenCommand judges one command that may stand anywhere: its name, what it does to the machine, and what it wraps.
+// forbiddenCommand judges one command that may stand anywhere: its name, what it does to the machine, and what it
+// wraps.
 func (p *Policy) forbiddenCommand(c command, e effort) finding {
 	return p.forbiddenIn(c, e, []string{p.root})
 }
@@ -37,7 +38,8 @@ func (p *Policy) forbiddenIn(c command, e effort, dirs []string) finding {
 			continue
 		}
 		if is := p.alias(part.words[0], dirs); is != "" {
-			verdict = stricter(verdict, blocked("command.forbidden", "%+q is the command %s, which is forbidden", bounded(part.words[0]), is))
+			verdict = stricter(verdict, blocked("command.forbidden", "%+q is the command %s, which is forbidden",
+				bounded(part.words[0]), is))
 			verdict = stricter(verdict, p.destructive(is, part))
 		}
 	}
@@ -50,8 +52,8 @@ func (p *Policy) forbiddenIn(c command, e effort, dirs []string) finding {
 	return verdict
 }
 
-// nested judges a script inside a script. Only what is blocked counts, since a wrapper is high by itself, and a text that is
-// no script is no reason to block.
+// nested judges a script inside a script. Only what is blocked counts, since a wrapper is high by itself, and a text
+// that is no script is no reason to block.
 func (p *Policy) nested(text string, e effort) finding {
 	if e.level >= maxUnwrap {
 		return blocked("shell.unsafe_bytes", "scripts are nested more than %d deep", maxUnwrap)
@@ -82,7 +84,10 @@ func (p *Policy) destructive(name string, c command) finding {
 	case name == "chown" && option(args, "R", "recursive"):
 		return blocked("shell.destructive", "chown -R changes the owner of everything")
 	case name == "chmod" && option(args, "R", "recursive") && slices.ContainsFunc(args, p.everything) &&
-		slices.ContainsFunc(args, func(w string) bool { return strings.HasSuffix(w, "777") || strings.Contains(w, "+") }):
+		slices.ContainsFunc(args, func(w string) bool {
+			return strings.HasSuffix(w, "777") ||
+				strings.Contains(w, "+")
+		}):
 		return blocked("shell.destructive", "chmod -R of everything")
 	}
 	return finding{}
@@ -114,7 +119,8 @@ func forkBomb(f *syntax.FuncDecl, functions []string, e effort) finding {
 	e.walk(f.Body, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CallExpr:
-			if w := e.wordsOf(n); len(w.words) > 0 && e.spend(len(functions)) && slices.Contains(functions, w.words[0]) {
+			if w := e.wordsOf(n); len(w.words) > 0 && e.spend(len(functions)) &&
+				slices.Contains(functions, w.words[0]) {
 				calls++
 				recursive = recursive || w.words[0] == f.Name.Value
 			}

@@ -25,8 +25,8 @@ func isRunner(name string) bool {
 	return isShell(name) || name == "source" || name == "." || name == "eval" || interpreters().MatchString(name)
 }
 
-// pipeline judges pipes: a download must not end in an interpreter, and what is printed into a shell is a script. Each chain
-// of pipes is looked at once, as a whole.
+// pipeline judges pipes: a download must not end in an interpreter, and what is printed into a shell is a script. Each
+// chain of pipes is looked at once, as a whole.
 func (p *Policy) pipeline(n *syntax.BinaryCmd, l *landmarks, seen map[*syntax.BinaryCmd]bool, e effort) finding {
 	if n.Op != syntax.Pipe && n.Op != syntax.PipeAll || seen[n] {
 		return finding{}
@@ -89,7 +89,8 @@ func (p *Policy) printed(s *syntax.Stmt, e effort) finding {
 // landmarks are the places in a script, by offset and in order, where commands of some kinds stand, wrapped or not.
 type landmarks struct{ downloads, runs, shells []uint }
 
-// survey finds the landmarks of a script, in one pass: scripts are deep enough to make searching every part of them slow.
+// survey finds the landmarks of a script, in one pass: scripts are deep enough to make searching every part of them
+// slow.
 func survey(file *syntax.File, e effort) *landmarks {
 	l := &landmarks{}
 	e.walk(file, func(n syntax.Node) bool {

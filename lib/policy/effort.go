@@ -6,12 +6,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxSteps bounds what judging one command may take: parsing, unwrapping, following, looking at files, the scripts in it
-// included. A step is a byte that is parsed, a node or word that is looked at; a look at the file system is several. What
-// people write takes a few thousand.
+// maxSteps bounds what judging one command may take: parsing, unwrapping, following, looking at files, the scripts in
+// it included. A step is a byte that is parsed, a node or word that is looked at; a look at the file system is several.
+// What people write takes a few thousand.
 const maxSteps = 1 << 19
 
-// maxStatements bounds how many statements are followed, those of loops each time: behind it a script is opaque, not blocked.
+// maxStatements bounds how many statements are followed, those of loops each time: behind it a script is opaque, not
+// blocked.
 const maxStatements = 4000
 
 // effort is what is left for judging a command, shared by all scripts in it, and how deep in each other they are.
@@ -75,10 +76,12 @@ func (e effort) tooComplex() finding {
 		return blocked("cancelled", "nobody is waiting for the verdict any more")
 	}
 	if e.listed > maxSteps/2 {
-		return blocked("shell.complex", "judging the command takes more than %d steps, most of them to search directories: "+
-			"name smaller ones, one per call", maxSteps)
+		return blocked("shell.complex",
+			"judging the command takes more than %d steps, most of them to search directories: "+
+				"name smaller ones, one per call", maxSteps)
 	}
-	return blocked("shell.complex", "judging the command takes more than %d steps: split it into simpler commands, or write a file", maxSteps)
+	return blocked("shell.complex",
+		"judging the command takes more than %d steps: split it into simpler commands, or write a file", maxSteps)
 }
 
 // walk visits the nodes of a script as long as there are steps.

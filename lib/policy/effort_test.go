@@ -57,30 +57,63 @@ func shapes() map[string]func(int) string {
 		out["wrapper of a shell: "+name] = nest(name+" sh -c ", "ls", "")
 	}
 	takesText := namesOf(func(p *programs.Program, name string) bool { return p.Is(name, programs.RunsText) })
-	for _, name := range append(takesText, "eval", "env -S", "env -S env", "xargs", "find . -exec", "find . -exec sh -c", "command eval", "timeout 1 eval", "sudo eval", "eval eval --") {
+	for _, name := range append(takesText, "eval", "env -S", "env -S env", "xargs", "find . -exec",
+		"find . -exec sh -c", "command eval", "timeout 1 eval", "sudo eval", "eval eval --") {
 		out["run by "+name] = nest(name+" ", "ls", "")
 		out["texts of "+name] = repeated(name, " 'a # b'", "")
 		out["commands of "+name] = repeated("", name+" 'a # b'; ", "")
 	}
 	for name, pair := range map[string][2]string{
-		"substitution": {"echo $(", ")"}, "quoted substitution": {`echo "$(`, `)"`}, "subshell": {"(", ")"}, "block": {"{ ", "; }"}, "default": {"${a:-", "}"}, "default of echo": {"echo ${a:-", "}"},
-		"removal": {"${a%", "}"}, "replacement": {"${a/x/", "}"}, "slice": {"echo ${a:$(echo ", ")}"}, "index": {"echo ${a[$(echo ", ")]}"}, "arithmetic": {"echo $((1+", "))"}, "brackets": {"[[ ( ", " ) ]]"},
-		"comparison": {"[[ $(", ") -eq 1 ]]"}, "newer": {"[[ $(", ") -nt a ]]"}, "both": {"[[ $(", ") -eq $(ls) ]]"}, "process": {"cat <(", ")"}, "if": {"if ", "; then ls; else ls; fi"}, "then": {"if ls; then ", "; fi"}, "else": {"if ls; then ls; else ", "; fi"},
-		"elif": {"if ls; then ls; el", ""}, "while": {"while ", "; do ls; done"}, "do": {"while ls; do ", "; done"}, "for": {"for a in a b; do ", "; done"}, "many": {"for a in 1 2 3 4 5 6 7 8; do ", "; done"},
-		"unknown": {"for a in $(ls); do ", "; done"}, "case": {"case a in a) ", ";; esac"}, "cases": {"case a in a) ls;; *) ", ";; esac"}, "function": {"f() { ", "; }"}, "assignment": {"a=$(", ") ls"},
-		"redirection": {"ls >$(", ")"}, "array": {"a=($(", "))"}, "braces": {"{a,", "}"}, "extended": {"ls @(a|", ")"}, "c style": {"for ((i=0;i<3;i++)); do ", "; done"}, "time": {"time ", ""}, "not": {"! ", ""}, "backquotes": {"`", "`"},
-		"sh -c": {`sh -c "`, `"`}, "quoted": {"sh -c '", "'"}, "pipe into sh": {"", " | sh"}, "export": {"export a=$(", ")"}, "heredoc": {"cat <<E\n$(", ")\nE\n"}, "let": {"let a=$(", ")"},
+		"substitution": {"echo $(", ")"}, "quoted substitution": {`echo "$(`, `)"`}, "subshell": {"(", ")"},
+		"block": {"{ ", "; }"}, "default": {"${a:-", "}"}, "default of echo": {"echo ${a:-", "}"},
+		"removal": {"${a%", "}"}, "replacement": {"${a/x/", "}"}, "slice": {"echo ${a:$(echo ", ")}"},
+		"index": {"echo ${a[$(echo ", ")]}"}, "arithmetic": {"echo $((1+", "))"}, "brackets": {"[[ ( ", " ) ]]"},
+		"comparison": {"[[ $(", ") -eq 1 ]]"}, "newer": {"[[ $(", ") -nt a ]]"}, "both": {"[[ $(", ") -eq $(ls) ]]"},
+		"process": {"cat <(", ")"}, "if": {"if ", "; then ls; else ls; fi"}, "then": {"if ls; then ", "; fi"},
+		"else": {"if ls; then ls; else ", "; fi"},
+		"elif": {"if ls; then ls; el", ""}, "while": {"while ", "; do ls; done"}, "do": {"while ls; do ", "; done"},
+		"for": {"for a in a b; do ", "; done"}, "many": {"for a in 1 2 3 4 5 6 7 8; do ", "; done"},
+		"unknown": {"for a in $(ls); do ", "; done"}, "case": {"case a in a) ", ";; esac"},
+		"cases": {"case a in a) ls;; *) ", ";; esac"}, "function": {"f() { ", "; }"}, "assignment": {"a=$(", ") ls"},
+		"redirection": {"ls >$(", ")"}, "array": {"a=($(", "))"}, "braces": {"{a,", "}"}, "extended": {"ls @(a|", ")"},
+		"c style": {"for ((i=0;i<3;i++)); do ", "; done"}, "time": {"time ", ""}, "not": {"! ", ""},
+		"backquotes": {"`", "`"},
+		"sh -c":      {`sh -c "`, `"`}, "quoted": {"sh -c '", "'"}, "pipe into sh": {"", " | sh"},
+		"export": {"export a=$(", ")"}, "heredoc": {"cat <<E\n$(", ")\nE\n"}, "let": {"let a=$(", ")"},
 	} {
 		out["nested "+name] = nest(pair[0], "ls", pair[1])
 	}
 	for name, parts := range map[string][3]string{
-		"words": {"cat", " a#", ""}, "long words": {"echo ", "aaaaaaaa/", ""}, "deep path": {"cat ", "a/", "b"}, "parents": {"cat ", "../", "b"}, "paths": {"cat", " a/b/c/d/e/f#", ""}, "links": {"cat", " inside/../#", ""}, "options": {"sort", " -k#", ""}, "globs": {"ls", " *#", ""}, "all": {"ls", " *", ""},
-		"deep glob": {"ls ", "*/", "*"}, "alternatives": {"ls ", "{a,b}", ""}, "statements": {"", "ls;", ""}, "lines": {"", "ls\n", ""}, "pipe": {"ls", "|cat", ""}, "names": {"find .", "|sort", "|xargs cat"}, "piped shells": {"ls", "|sh", ""}, "unlisted": {"a", "|a", ""}, "and": {"ls", "&&ls", ""}, "or": {"ls", "||ls", ""},
-		"variables": {"", "a#=1;", "ls"}, "variables and": {"a=1", "&& a#=1", ""}, "variables in pipes": {"", "a#=1;ls|cat;", "ls"}, "doubled": {"a=xxxx;", "a=$a$a;", "cat $a"}, "used": {"a=abcdefgh;cat", " $a", ""}, "used in one": {"a=abcdefgh;cat ", "$a", ""}, "replaced": {"a=aaaaaaaaaaaaaaaa;cat", " ${a//a/$a}", ""}, "removed": {"a=aaaaaaaaaaaaaaaa;cat", " ${a%%*a*a}", ""},
-		"heredocs": {"", "cat <<A#\nx\nA#\n", ""}, "one line heredocs": {"cat", " <<A", "\n" + "A\n"}, "shell heredoc": {"sh <<E\n", "ls #\n", "E\n"}, "redirections": {"ls", " >a#", ""}, "redirected shell": {"sh", " <<<'a #'", ""}, "cases": {"case a in ", "b#) ls;;", " esac"}, "functions": {"", "f#() { ls; }\n", ""}, "calls": {"f() { ", "f; ", "}"},
-		"find tests": {"find .", " -name a#", ""}, "find runs": {"find .", " -exec cat {} +", ""}, "find runs 2": {"find .", " -exec cat {} ;", ""}, "sed": {"sed '", "s/a/b/;", "' a"}, "sed scripts": {"sed", " -e p", " a"}, "sed classes": {"sed '", "/[[:", "' a"}, "awk": {"awk '", "{print $1}", "' a"}, "awk brackets": {"awk '{print ", "(", "1}'"}, "jq": {"jq '", ".env|", ". ' a"}, "jq blanks": {"jq '", "{    env    }", "'"},
-		"expr": {"echo $((1", "+1", "))"}, "trees": {"diff", " .", ""}, "tree": {"ls -L", " .", ""}, "cd": {"", "cd sub;", "ls"}, "cd or": {"ls", "||cd sub#", ""}, "echo sh": {"echo", " 'a #'", "|sh"}, "quotes": {"echo ", "''\"\"", ""}, "escapes": {"echo ", `\a`, ""}, "comments": {"", "#\n", "ls"}, "tests": {"test", " -f a#", ""}, "conditions": {"[[ a", " && -f a#", " ]]"}, "envs": {"env", " A#=b", " ls"}, "env -C": {"env", " -C sub", " ls"},
-		"positional": {"sh -c '$@' '$@'", " '$@#'", ""}, "unclosed": {"echo ", "'a' \"", ""}, "download": {"curl x", "|cat", "|sh"}, "reads": {"", "read a#;", "ls"}, "xargs words": {"find . | xargs cat", " a#", ""}, "ands of loops": {"", "for a in 1 2 3 4; do ls; done;", ""}, "background": {"", "ls & ", ""},
+		"words": {"cat", " a#", ""}, "long words": {"echo ", "aaaaaaaa/", ""}, "deep path": {"cat ", "a/", "b"},
+		"parents": {"cat ", "../", "b"}, "paths": {"cat", " a/b/c/d/e/f#", ""}, "links": {"cat", " inside/../#", ""},
+		"options": {"sort", " -k#", ""}, "globs": {"ls", " *#", ""}, "all": {"ls", " *", ""},
+		"deep glob": {"ls ", "*/", "*"}, "alternatives": {"ls ", "{a,b}", ""}, "statements": {"", "ls;", ""},
+		"lines": {"", "ls\n", ""}, "pipe": {"ls", "|cat", ""}, "names": {"find .", "|sort", "|xargs cat"},
+		"piped shells": {"ls", "|sh", ""}, "unlisted": {"a", "|a", ""}, "and": {"ls", "&&ls", ""},
+		"or":        {"ls", "||ls", ""},
+		"variables": {"", "a#=1;", "ls"}, "variables and": {"a=1", "&& a#=1", ""},
+		"variables in pipes": {"", "a#=1;ls|cat;", "ls"}, "doubled": {"a=xxxx;", "a=$a$a;", "cat $a"},
+		"used": {"a=abcdefgh;cat", " $a", ""}, "used in one": {"a=abcdefgh;cat ", "$a", ""},
+		"replaced": {"a=aaaaaaaaaaaaaaaa;cat", " ${a//a/$a}", ""},
+		"removed":  {"a=aaaaaaaaaaaaaaaa;cat", " ${a%%*a*a}", ""},
+		"heredocs": {"", "cat <<A#\nx\nA#\n", ""}, "one line heredocs": {"cat", " <<A", "\n" + "A\n"},
+		"shell heredoc": {"sh <<E\n", "ls #\n", "E\n"}, "redirections": {"ls", " >a#", ""},
+		"redirected shell": {"sh", " <<<'a #'", ""}, "cases": {"case a in ", "b#) ls;;", " esac"},
+		"functions": {"", "f#() { ls; }\n", ""}, "calls": {"f() { ", "f; ", "}"},
+		"find tests": {"find .", " -name a#", ""}, "find runs": {"find .", " -exec cat {} +", ""},
+		"find runs 2": {"find .", " -exec cat {} ;", ""}, "sed": {"sed '", "s/a/b/;", "' a"},
+		"sed scripts": {"sed", " -e p", " a"}, "sed classes": {"sed '", "/[[:", "' a"},
+		"awk": {"awk '", "{print $1}", "' a"}, "awk brackets": {"awk '{print ", "(", "1}'"},
+		"jq": {"jq '", ".env|", ". ' a"}, "jq blanks": {"jq '", "{    env    }", "'"},
+		"expr": {"echo $((1", "+1", "))"}, "trees": {"diff", " .", ""}, "tree": {"ls -L", " .", ""},
+		"cd": {"", "cd sub;", "ls"}, "cd or": {"ls", "||cd sub#", ""}, "echo sh": {"echo", " 'a #'", "|sh"},
+		"quotes": {"echo ", "''\"\"", ""}, "escapes": {"echo ", `\a`, ""}, "comments": {"", "#\n", "ls"},
+		"tests": {"test", " -f a#", ""}, "conditions": {"[[ a", " && -f a#", " ]]"}, "envs": {"env", " A#=b", " ls"},
+		"env -C":     {"env", " -C sub", " ls"},
+		"positional": {"sh -c '$@' '$@'", " '$@#'", ""}, "unclosed": {"echo ", "'a' \"", ""},
+		"download": {"curl x", "|cat", "|sh"}, "reads": {"", "read a#;", "ls"},
+		"xargs words": {"find . | xargs cat", " a#", ""}, "ands of loops": {"", "for a in 1 2 3 4; do ls; done;", ""},
+		"background": {"", "ls & ", ""},
 	} {
 		out["list of "+name] = repeated(parts[0], parts[1], parts[2])
 	}
@@ -133,7 +166,8 @@ func TestStepsAreLinear(t *testing.T) {
 // What is blocked as too complex says so, wherever the steps go.
 func TestTooComplexIsBlocked(t *testing.T) {
 	p := policyIn(t, "full", nil)
-	for _, script := range []string{"echo " + strings.Repeat("${a:-", 240) + strings.Repeat("}", 240), strings.Repeat("[[ $(", 120) + "ls" + strings.Repeat(") -eq 1 ]]", 120), strings.Repeat("eval ", 3000) + "ls"} {
+	for _, script := range []string{"echo " + strings.Repeat("${a:-", 240) + strings.Repeat("}", 240),
+		strings.Repeat("[[ $(", 120) + "ls" + strings.Repeat(") -eq 1 ]]", 120), strings.Repeat("eval ", 3000) + "ls"} {
 		if _, f := effortOf(p, script); !f.blocked && f.rank() < 2 {
 			t.Errorf("%.40q: %+v", script, f)
 		}

@@ -7,8 +7,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// TestCardsDecide: a call has the risk of its card, or of the arguments that have a role; what a tool from elsewhere says about itself
-// does not lower it.
+// TestCardsDecide: a call has the risk of its card, or of the arguments that have a role; what a tool from elsewhere
+// says about itself does not lower it.
 func TestCardsDecide(t *testing.T) {
 	p := policyIn(t, "supervised", nil)
 	type copied struct {

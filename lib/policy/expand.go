@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of what a word may become. Replacing makes of two texts one as long as their product, so that expansions which compute
-// are made of less.
+// Bounds of what a word may become. Replacing makes of two texts one as long as their product, so that expansions which
+// compute are made of less.
 const (
 	maxMatches   = 500
 	maxExpansion = 1 << 10
@@ -42,10 +42,11 @@ func (k *knownOnly) Get(name string) expand.Variable {
 // Each implements expand.Environ.
 func (k *knownOnly) Each(func(string, expand.Variable) bool) { k.missed = true }
 
-// expandWord expands a word of which everything is known into what the interpreter makes of it, by the interpreter's own
-// package: braces, parameters, words, patterns. It returns false for what depends on anything else. list lists a directory for
-// a pattern.
-func (e effort) expandWord(w *syntax.Word, vars lookup, list func(string) ([]fs.DirEntry, error)) (out []string, ok bool) {
+// expandWord expands a word of which everything is known into what the interpreter makes of it, by the interpreter's
+// own package: braces, parameters, words, patterns. It returns false for what depends on anything else. list lists a
+// directory for a pattern.
+func (e effort) expandWord(w *syntax.Word, vars lookup, list func(string) ([]fs.DirEntry, error)) (out []string,
+	ok bool) {
 	env := &knownOnly{vars: vars}
 	if !e.followed(w, env) {
 		return nil, false
@@ -53,7 +54,8 @@ func (e effort) expandWord(w *syntax.Word, vars lookup, list func(string) ([]fs.
 	defer unexpandable(&ok)
 	size := 0
 	for text, err := range expand.FieldsSeq(&expand.Config{Env: env, ReadDir2: list}, w) {
-		if size += len(text); !e.spend(1+len(text)/8) || err != nil || env.missed || !utf8.ValidString(text) || size > maxScriptBytes || len(out) == maxMatches {
+		if size += len(text); !e.spend(1+len(text)/8) || err != nil || env.missed || !utf8.ValidString(text) ||
+			size > maxScriptBytes || len(out) == maxMatches {
 			return nil, false
 		}
 		out = append(out, text)
@@ -101,13 +103,16 @@ func (e effort) followed(w *syntax.Word, env *knownOnly) bool {
 	if computes > 0 {
 		e.spend(min(size, maxExpansion) * min(size, maxExpansion) / 32)
 	}
-	return ok && (computes == 0 && size <= maxScriptBytes || size <= maxExpansion && computes <= 1 || size<<computes <= maxExpansion)
+	return ok && (computes == 0 && size <= maxScriptBytes || size <= maxExpansion && computes <= 1 ||
+		size<<computes <= maxExpansion)
 }
 
 // plain tells whether a parameter is a variable by its name that the expansion does not change.
 func plain(n *syntax.ParamExp) bool {
-	if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull || n.Exp.Op == syntax.OtherParamOps) {
+	if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull ||
+		n.Exp.Op == syntax.OtherParamOps) {
 		return false
 	}
-	return n.Flags == nil && !n.Excl && !n.Width && !n.IsSet && n.NestedParam == nil && n.Index == nil && n.Modifiers == nil && n.Names == 0
+	return n.Flags == nil && !n.Excl && !n.Width && !n.IsSet && n.NestedParam == nil && n.Index == nil &&
+		n.Modifiers == nil && n.Names == 0
 }

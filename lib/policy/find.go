@@ -13,7 +13,8 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 	find, _ := programs.Find("find")
 	f := low("command.harmless", "runs find, which only reads")
 	i := 1
-	for ; i < len(argv) && argv[i].known && (argv[i].text == "-P" || argv[i].text == "--" || findLevel(argv[i].text)); i++ {
+	for ; i < len(argv) && argv[i].known &&
+		(argv[i].text == "-P" || argv[i].text == "--" || findLevel(argv[i].text)); i++ {
 	}
 	for ; i < len(argv); i++ {
 		v := argv[i]
@@ -22,7 +23,8 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 		}
 		f = stricter(f, prefixed(j.operand(v, programs.Read, s), "find"))
 	}
-	files := !slices.ContainsFunc(argv, func(v value) bool { return slices.Contains([]string{"-o", "-or", "!", "-not", ","}, v.text) })
+	files := !slices.ContainsFunc(argv,
+		func(v value) bool { return slices.Contains([]string{"-o", "-or", "!", "-not", ","}, v.text) })
 	regular := false // what is found so far is neither a directory nor a link
 	for ; i < len(argv); i++ {
 		v := argv[i]
@@ -41,7 +43,8 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 				f = stricter(f, medium("command.allowlist", "runs a program on the files found, including links"))
 			}
 			f = stricter(f, j.withAnyWords(argv[i+1:end], s, depth, "{}"))
-			if n, ok := findNames(argv[:i]); ok && (f.rank() < 2 || s.lost) && !programs.Is(argv[i+1].text, programs.Prints) {
+			if n, ok := findNames(argv[:i]); ok && (f.rank() < 2 || s.lost) &&
+				!programs.Is(argv[i+1].text, programs.Prints) {
 				f = stricter(f, j.links(n, s))
 			}
 			if slices.ContainsFunc(argv, func(v value) bool { return v.text == "l" || v.text == "-xtype" }) {
@@ -53,7 +56,8 @@ func findRunner(j *judge, argv []value, s *state, depth int) finding {
 		regular = regular || v.text == "-type" && i+1 < len(argv) && argv[i+1].text == "f"
 		test, ok := find.Option(v.text)
 		if !ok {
-			return stricter(stricter(f, high("command.option", "find: unknown argument %+q", bounded(v.text))), j.anyPaths(argv[i:], s))
+			return stricter(stricter(f, high("command.option", "find: unknown argument %+q", bounded(v.text))),
+				j.anyPaths(argv[i:], s))
 		}
 		if !test.Value {
 			continue

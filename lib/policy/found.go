@@ -28,7 +28,8 @@ type found struct {
 func findNames(argv []value) (found, bool) {
 	n := found{links: true, sure: true}
 	i := 1
-	for ; i < len(argv) && argv[i].known && (argv[i].text == "-P" || argv[i].text == "--" || findLevel(argv[i].text)); i++ {
+	for ; i < len(argv) && argv[i].known &&
+		(argv[i].text == "-P" || argv[i].text == "--" || findLevel(argv[i].text)); i++ {
 	}
 	for ; i < len(argv); i++ {
 		w := argv[i]
@@ -43,7 +44,8 @@ func findNames(argv []value) (found, bool) {
 	if len(n.roots) == 0 {
 		n.roots = []string{"."}
 	}
-	all := !slices.ContainsFunc(argv, func(v value) bool { return slices.Contains([]string{"-o", "-or", "!", "-not", ","}, v.text) })
+	all := !slices.ContainsFunc(argv,
+		func(v value) bool { return slices.Contains([]string{"-o", "-or", "!", "-not", ","}, v.text) })
 	for ; i < len(argv); i++ {
 		n.zero = n.zero || argv[i].text == "-print0"
 		i += n.test(argv[i:], all)
@@ -84,7 +86,8 @@ func (n found) selects(name string) bool {
 	return !slices.ContainsFunc(n.names, func(re *regexp.Regexp) bool { return !re.MatchString(name) })
 }
 
-// links judges a program that follows the links among the names that it is given: one that leads out is as one that is named.
+// links judges a program that follows the links among the names that it is given: one that leads out is as one that is
+// named.
 func (j *judge) links(n found, s *state) finding {
 	if !n.links {
 		return understood
@@ -161,12 +164,13 @@ const foundEntries = 20000
 // maxPipe is how many parts of a pipe a list of names is followed through.
 const maxPipe = 16
 
-// lists tells which names a part of a pipe writes, one a line: those of find or grep -l, and what only chooses among their
-// lines. nil is anything else: git's index, too, which can hold any name.
+// lists tells which names a part of a pipe writes, one a line: those of find or grep -l, and what only chooses among
+// their lines. nil is anything else: git's index, too, which can hold any name.
 func (j *judge) lists(st *syntax.Stmt, s *state, most int) *found {
 	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe && most > 0 {
 		call, ok := b.Y.Cmd.(*syntax.CallExpr)
-		if !ok || len(b.Y.Redirs) > 0 || !slices.Contains([]string{"sort", "uniq", "head", "tail", "grep"}, j.wordsOf(call).name()) {
+		if !ok || len(b.Y.Redirs) > 0 || !slices.Contains([]string{"sort", "uniq", "head", "tail", "grep"},
+			j.wordsOf(call).name()) {
 			return nil
 		}
 		n := j.lists(b.X, s, most-1)
@@ -203,7 +207,8 @@ func listedBy(argv []value) *found {
 		return &n
 	case "grep":
 		lists := slices.ContainsFunc(words[1:], func(w string) bool {
-			return w == "--files-with-matches" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, "lL")
+			return w == "--files-with-matches" || len(w) > 1 && w[0] == '-' && w[1] != '-' &&
+				strings.ContainsAny(w, "lL")
 		})
 		if lists { // it opens no links that it comes across, and those that it is given are judged
 			return &found{roots: []string{"."}, dash: true}

@@ -24,7 +24,8 @@ func gitRunner(j *judge, argv []value, s *state, depth int) finding {
 			break
 		}
 		if _, ok := git.Option(v.text); !ok {
-			return stricter(high("command.option", "git: unknown option %+q before its command", bounded(v.text)), j.anyPaths(argv[i:], s))
+			return stricter(high("command.option", "git: unknown option %+q before its command", bounded(v.text)),
+				j.anyPaths(argv[i:], s))
 		}
 	}
 	if i == len(argv) {
@@ -39,7 +40,8 @@ func gitRunner(j *judge, argv []value, s *state, depth int) finding {
 		return f
 	}
 	if !ok {
-		return stricter(high("command.option", "git %+q may change the repository, reach the network or run programs", bounded(sub)), j.anyPaths(argv[i:], s))
+		return stricter(high("command.option", "git %+q may change the repository, reach the network or run programs",
+			bounded(sub)), j.anyPaths(argv[i:], s))
 	}
 	p, f := model{&command.Program}.parse(append([]value{{text: "git " + sub, known: true}}, argv[i+1:]...))
 	if f.rank() > 1 {
@@ -48,15 +50,17 @@ func gitRunner(j *judge, argv []value, s *state, depth int) finding {
 	return stricter(stricter(j.looks(sub, depth), j.anyPaths(p.operands, s)), gitOperands(sub, command, p))
 }
 
-// looks is the finding about a command of git that only looks. A repository names programs that git runs even then (textconv,
-// filters, gpg, a remote's for objects that are missing): it only looks where the sandbox keeps git from starting any, which
-// it does for git that the script itself starts.
+// looks is the finding about a command of git that only looks. A repository names programs that git runs even then
+// (textconv, filters, gpg, a remote's for objects that are missing): it only looks where the sandbox keeps git from
+// starting any, which it does for git that the script itself starts.
 func (j *judge) looks(sub string, depth int) finding {
 	switch {
 	case !j.on.walled():
-		return high("command.repository", "git %s runs programs named in the repository's settings, and no sandbox prevents that", sub)
+		return high("command.repository",
+			"git %s runs programs named in the repository's settings, and no sandbox prevents that", sub)
 	case depth > 0:
-		return high("command.repository", "git %s runs programs named in the repository's settings, unless the script starts git directly", sub)
+		return high("command.repository",
+			"git %s runs programs named in the repository's settings, unless the script starts git directly", sub)
 	}
 	return low("command.harmless", "runs git %s, which only reads", sub)
 }

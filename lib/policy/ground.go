@@ -8,8 +8,8 @@ import (
 	"clawsh/lib/place"
 )
 
-// ground is what the judge of scripts asks about where a script would run and what is allowed there. It knows nothing else
-// of the configuration.
+// ground is what the judge of scripts asks about where a script would run and what is allowed there. It knows nothing
+// else of the configuration.
 type ground interface {
 	// top is the directory in which scripts begin.
 	top() string
@@ -54,8 +54,8 @@ func (p *Policy) above(dir string) bool {
 	return slices.ContainsFunc(readable, func(in string) bool { return dir != in && place.Within(dir, in) })
 }
 
-// walled tells whether programs run where the kernel holds them to what they are approved for: then a low risk script sees
-// the workspace read-only, and git starts no program that the repository names.
+// walled tells whether programs run where the kernel holds them to what they are approved for: then a low risk script
+// sees the workspace read-only, and git starts no program that the repository names.
 func (p *Policy) walled() bool {
 	return slices.Contains([]string{"auto", "native", "bubblewrap", "landlock"}, p.sandbox)
 }

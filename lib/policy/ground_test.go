@@ -39,7 +39,8 @@ func (p *plot) pathFrom(dir, name string, a access) finding {
 	return low("path.workspace", "yes")
 }
 
-// TestJudgeAsksItsGround: what the judge finds follows from the script and from what its ground says, and from nothing else.
+// TestJudgeAsksItsGround: what the judge finds follows from the script and from what its ground says, and from nothing
+// else.
 func TestJudgeAsksItsGround(t *testing.T) {
 	for script, want := range map[string]struct {
 		rule  string
@@ -65,7 +66,8 @@ func TestJudgeAsksItsGround(t *testing.T) {
 		j := &judge{on: on, src: script, effort: newEffort()}
 		f := j.list(file.Stmts, &state{dirs: []string{on.top()}, vars: map[string]value{}})
 		if f.rule != want.rule || f.rank() != want.rank || !slices.Equal(on.asked, strings.Fields(want.asked)) {
-			t.Errorf("%s: %s, rank %d, asked for %q: want %s, %d, %q", script, f.rule, f.rank(), on.asked, want.rule, want.rank, want.asked)
+			t.Errorf("%s: %s, rank %d, asked for %q: want %s, %d, %q", script, f.rule, f.rank(), on.asked, want.rule,
+				want.rank, want.asked)
 		}
 	}
 }

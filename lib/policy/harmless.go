@@ -2,8 +2,8 @@ package policy
 
 import "clawsh/lib/policy/programs"
 
-// onList is the finding about a program that there is a rule for: low, if it is proven to only read. A compressor is, if it is
-// understood at all: toStdout refuses others.
+// onList is the finding about a program that there is a rule for: low, if it is proven to only read. A compressor is,
+// if it is understood at all: toStdout refuses others.
 func (m model) onList(name string) finding {
 	if m.Is(name, programs.Reads) {
 		return low("command.harmless", "runs %s, which only reads", name)
@@ -11,10 +11,11 @@ func (m model) onList(name string) finding {
 	return medium("command.allowlist", "runs %s, which is on the allowlist", name)
 }
 
-// keepsFiles tells whether a compressor writes to its output, or only looks. Of what is to be done the last word counts for bzip2 and
-// xz: a test that is also told to decompress replaces the file.
+// keepsFiles tells whether a compressor writes to its output, or only looks. Of what is to be done the last word counts
+// for bzip2 and xz: a test that is also told to decompress replaces the file.
 func keepsFiles(p *parsed) bool {
-	return p.has("-c", "--stdout", "--to-stdout") || p.has("-l", "--list", "-t", "--test") && !p.has("-d", "--decompress", "--uncompress")
+	return p.has("-c", "--stdout", "--to-stdout") || p.has("-l", "--list", "-t", "--test") &&
+		!p.has("-d", "--decompress", "--uncompress")
 }
 
 // lsLinks lets ls follow links where none leads out.

@@ -7,8 +7,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// high = "ask" makes questions of what supervision denies for its risk, and of nothing else; the second look then refuses
-// only what is blocked.
+// high = "ask" makes questions of what supervision denies for its risk, and of nothing else; the second look then
+// refuses only what is blocked.
 func TestHighAsks(t *testing.T) {
 	asking := func(c *config.Config) { c.Security.High = "ask" }
 	allow := config.Rule{Name: "y", When: `true`, Decide: "allow"}
@@ -29,7 +29,8 @@ func TestHighAsks(t *testing.T) {
 		{"supervised", "shell", `{"command":"make /dev/null/../sda"}`, nil, Deny, "path.outside"},
 		{"supervised", "shell", `{"command":"if"}`, []config.Rule{allow}, Deny, "shell.syntax"},
 		{"supervised", "nothing", `{}`, []config.Rule{allow}, Deny, "tool.unknown"},
-		{"supervised", "file_write", `{"path":".git/config","content":""}`, []config.Rule{allow}, Deny, "path.protected"},
+		{"supervised", "file_write", `{"path":".git/config","content":""}`, []config.Rule{allow}, Deny,
+			"path.protected"},
 		{"readonly", "shell", `{"command":"make test"}`, []config.Rule{allow}, Deny, "autonomy.readonly"},
 		{"full", "shell", `{"command":"make test"}`, nil, Allow, "command.unlisted"},
 	} {
@@ -39,10 +40,12 @@ func TestHighAsks(t *testing.T) {
 		}
 	}
 	p := policyIn(t, "supervised", asking)
-	if err := p.ExecIn(t.Context(), p.root, []string{"/usr/bin/make", "test"}, Permitted{Risk: record.RiskHigh}); err != nil {
+	if err := p.ExecIn(t.Context(), p.root, []string{"/usr/bin/make", "test"},
+		Permitted{Risk: record.RiskHigh}); err != nil {
 		t.Error(err)
 	}
-	if p.ExecIn(t.Context(), p.root, []string{"/bin/rm", "x"}, Permitted{Risk: record.RiskHigh}) == nil || p.ExecIn(t.Context(), p.root, []string{"/usr/bin/make"}, Permitted{Risk: record.RiskMedium}) == nil {
+	if p.ExecIn(t.Context(), p.root, []string{"/bin/rm", "x"}, Permitted{Risk: record.RiskHigh}) == nil ||
+		p.ExecIn(t.Context(), p.root, []string{"/usr/bin/make"}, Permitted{Risk: record.RiskMedium}) == nil {
 		t.Error("the second look lets through what was not asked about")
 	}
 	if plain := policyIn(t, "supervised", nil); plain.Hash() == p.Hash() {

@@ -8,9 +8,9 @@ import (
 	"clawsh/lib/config"
 )
 
-// InForce is the policy that is in force at the moment that somebody asks: a rule that is written or removed counts at once. What
-// else a process has made of its configuration does not change while it runs. So when the configuration's policy is another one
-// than it began with, it has none any more.
+// InForce is the policy that is in force at the moment that somebody asks: a rule that is written or removed counts at
+// once. What else a process has made of its configuration does not change while it runs. So when the configuration's
+// policy is another one than it began with, it has none any more.
 type InForce struct {
 	config *config.Config
 	policy *Policy
@@ -55,8 +55,8 @@ func (f *InForce) Policy() (*Policy, error) {
 	return p, nil
 }
 
-// unreadable says what became of a file that is not the one that was read. One that was put in its place cannot be opened from
-// inside the confinement: that says nothing about what is in it.
+// unreadable says what became of a file that is not the one that was read. One that was put in its place cannot be
+// opened from inside the confinement: that says nothing about what is in it.
 func (f *InForce) unreadable(file bool, err error) error {
 	name := f.config.RulesPath()
 	if file {

@@ -7,9 +7,11 @@ import (
 )
 
 // jqWords are names with which a filter reaches out of its input.
-var jqWords = []string{"env", "import", "include", "input_filename", "get_search_list", "modulemeta", "debug", "stderr", "halt", "halt_error", "input_line_number", "getpath_file", "$ENV", "$__prog_args"}
+var jqWords = []string{"env", "import", "include", "input_filename", "get_search_list", "modulemeta", "debug", "stderr",
+	"halt", "halt_error", "input_line_number", "getpath_file", "$ENV", "$__prog_args"}
 
-// jqFilter says what in a jq filter reaches out of its input. Texts are looked at like the rest: expressions can stand in them.
+// jqFilter says what in a jq filter reaches out of its input. Texts are looked at like the rest: expressions can stand
+// in them.
 func jqFilter(src string) string {
 	for at := 0; at < len(src); {
 		c := rune(src[at])
@@ -32,7 +34,8 @@ func jqFilter(src string) string {
 	return ""
 }
 
-// jqKey tells whether a word is a key that a bracket begins with: {env} stands for {env: .env}, not for the environment.
+// jqKey tells whether a word is a key that a bracket begins with: {env} stands for {env: .env}, not for the
+// environment.
 func jqKey(before, after, word string) bool {
 	before, after = strings.TrimRight(before, " \t\n"), strings.TrimLeft(after, " \t\n")
 	return word[0] != '$' && strings.HasSuffix(before, "{") && after != "" && strings.IndexByte("},:", after[0]) >= 0

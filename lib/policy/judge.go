@@ -34,7 +34,8 @@ type state struct {
 }
 
 func (s *state) clone() *state {
-	return &state{dirs: slices.Clone(s.dirs), lost: s.lost, vars: maps.Clone(s.vars), named: s.named, found: s.found, told: s.told}
+	return &state{dirs: slices.Clone(s.dirs), lost: s.lost, vars: maps.Clone(s.vars), named: s.named, found: s.found,
+		told: s.told}
 }
 
 // maxDirs is how many possible directories are followed.
@@ -181,7 +182,8 @@ func (j *judge) stmt(st *syntax.Stmt, s *state) finding {
 	return j.located(f, st)
 }
 
-// readsScript tells whether a command runs its input, unless the operator has listed it: then any code is what was allowed.
+// readsScript tells whether a command runs its input, unless the operator has listed it: then any code is what was
+// allowed.
 func (j *judge) readsScript(st *syntax.Stmt) bool {
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok {
@@ -226,7 +228,8 @@ func (j *judge) command(c syntax.Command, s *state) finding {
 		}
 		return j.stmt(c.Stmt, s)
 	case *syntax.FuncDecl:
-		return stricter(opaque("it declares a function"), j.stmt(c.Body, &state{dirs: s.dirs, lost: true, vars: map[string]value{}}))
+		return stricter(opaque("it declares a function"),
+			j.stmt(c.Body, &state{dirs: s.dirs, lost: true, vars: map[string]value{}}))
 	case *syntax.DeclClause:
 		return j.declaration(c, s)
 	case *syntax.CoprocClause:
@@ -264,7 +267,8 @@ func (j *judge) binary(c *syntax.BinaryCmd, s *state) finding {
 		}
 		return f
 	}
-	return stricter(opaque("it joins commands in an unsupported way"), stricter(j.stmt(c.X, j.fork(s)), j.stmt(c.Y, j.fork(s))))
+	return stricter(opaque("it joins commands in an unsupported way"),
+		stricter(j.stmt(c.X, j.fork(s)), j.stmt(c.Y, j.fork(s))))
 }
 
 func (j *judge) ifClause(c *syntax.IfClause, s *state) finding {

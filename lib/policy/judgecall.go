@@ -126,7 +126,8 @@ func (j *judge) runs(argv []value, s *state, depth int) finding {
 		return rule(j, argv[1:], s)
 	}
 	if !j.on.lists(name) {
-		return stricter(high("command.unlisted", "%+q is not on the allowlist", bounded(name)), j.everyPath(argv[1:], s, touching))
+		return stricter(high("command.unlisted", "%+q is not on the allowlist", bounded(name)),
+			j.everyPath(argv[1:], s, touching))
 	}
 	if rule, ok := runnerOf(name); ok {
 		return rule(j, argv, s, depth)
@@ -231,7 +232,8 @@ func (j *judge) operand(v value, k programs.Kind, s *state) finding {
 			return understood
 		}
 		f := j.path(v.text, writing, s)
-		if f.rank() < 2 && slices.ContainsFunc(strings.Split(v.text, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }) {
+		if f.rank() < 2 && slices.ContainsFunc(strings.Split(v.text, "/"),
+			func(part string) bool { return strings.EqualFold(part, ".git") }) {
 			return high("path.git", "%+q is in .git, which only git may write", bounded(v.text))
 		}
 		return f

@@ -73,7 +73,8 @@ func (j *judge) numbers(s *state, sides ...syntax.TestExpr) finding {
 		f = stricter(f, wf)
 		for _, v := range vs {
 			if !v.numeric() && !(v.known && isNumber(strings.TrimPrefix(v.text, "-"))) {
-				f = stricter(f, opaque("it compares numerically a value that may not be a number, and would be evaluated"))
+				f = stricter(f,
+					opaque("it compares numerically a value that may not be a number, and would be evaluated"))
 			}
 		}
 	}
@@ -120,7 +121,9 @@ func (j *judge) arithmetic(x syntax.ArithmExpr, s *state) finding {
 
 // assigns tells whether an operator changes the variable on its left.
 func assigns(op syntax.BinAritOperator) bool {
-	return slices.Contains([]syntax.BinAritOperator{syntax.Assgn, syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn, syntax.QuoAssgn, syntax.RemAssgn,
-		syntax.AndAssgn, syntax.OrAssgn, syntax.XorAssgn, syntax.ShlAssgn, syntax.ShrAssgn, syntax.AndBoolAssgn, syntax.OrBoolAssgn, syntax.XorBoolAssgn,
+	return slices.Contains([]syntax.BinAritOperator{syntax.Assgn, syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn,
+		syntax.QuoAssgn, syntax.RemAssgn,
+		syntax.AndAssgn, syntax.OrAssgn, syntax.XorAssgn, syntax.ShlAssgn, syntax.ShrAssgn, syntax.AndBoolAssgn,
+		syntax.OrBoolAssgn, syntax.XorBoolAssgn,
 		syntax.PowAssgn}, op)
 }

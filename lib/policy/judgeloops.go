@@ -39,7 +39,9 @@ func (e effort) assigned(n syntax.Node) map[string]bool {
 		case *syntax.WordIter:
 			set(n.Name.Value, false)
 		case *syntax.CallExpr:
-			if words := e.wordsOf(n).words; len(words) > 0 && slices.Contains([]string{"read", "mapfile", "readarray", "printf", "getopts", "wait", "unset"}, words[0]) {
+			if words := e.wordsOf(n).words; len(words) > 0 &&
+				slices.Contains([]string{"read", "mapfile", "readarray", "printf", "getopts", "wait", "unset"},
+					words[0]) {
 				for _, w := range words[1:] {
 					set(w, false)
 				}
@@ -80,7 +82,8 @@ func (e effort) changesDir(n syntax.Node) bool {
 	found := false
 	e.walk(n, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CallExpr); ok {
-			found = found || e.unwrap(e.wordsOf(c)).runs(func(name string) bool { return slices.Contains(movers, name) })
+			found = found || e.unwrap(e.wordsOf(c)).
+				runs(func(name string) bool { return slices.Contains(movers, name) })
 		}
 		return !found
 	})
@@ -102,7 +105,8 @@ func (j *judge) forClause(c *syntax.ForClause, s *state) finding {
 		return stricter(f, j.loop(s, func(in *state) finding { return j.list(c.Do, in) }, c))
 	case *syntax.WordIter:
 		if c.Select || !l.InPos.IsValid() {
-			return stricter(opaque("it loops over arguments that do not exist"), j.loop(s, func(in *state) finding { return j.list(c.Do, in) }, c))
+			return stricter(opaque("it loops over arguments that do not exist"),
+				j.loop(s, func(in *state) finding { return j.list(c.Do, in) }, c))
 		}
 		f := variable(l.Name.Value)
 		var items []value

@@ -13,8 +13,8 @@ import (
 // special are the parameters whose values are numbers or nothing, in any script.
 var special = []string{"?", "#", "$", "!", "LINENO", "SECONDS", "RANDOM", "EPOCHSECONDS"}
 
-// words expands a word as the interpreter will: into no, one or several values. What only the running script can know is
-// unknown; the commands in it are judged.
+// words expands a word as the interpreter will: into no, one or several values. What only the running script can know
+// is unknown; the commands in it are judged.
 func (j *judge) words(w *syntax.Word, s *state) ([]value, finding) {
 	if j.ended(finding{}) {
 		return []value{unknown}, opaque("it is too complex to analyse")
@@ -139,7 +139,8 @@ func (j *judge) expanded(w *syntax.Word, s *state, f finding) ([]value, finding)
 			return []value{{text: beginning(w)}}, f
 		}
 		refused := finding{}
-		fields, ok := j.expandWord(w, s.value(dir), func(path string) ([]fs.DirEntry, error) { return j.listed(path, &refused) })
+		fields, ok := j.expandWord(w, s.value(dir),
+			func(path string) ([]fs.DirEntry, error) { return j.listed(path, &refused) })
 		f = stricter(f, refused)
 		certain = certain && ok
 		for _, t := range fields {
@@ -182,7 +183,8 @@ func (j *judge) inner(n syntax.Node, s *state) finding {
 			f = stricter(f, j.list(n.Stmts, j.fork(s)))
 			return false
 		case *syntax.ProcSubst:
-			f = stricter(f, stricter(opaque("process substitution is not supported: use a pipe or a file"), j.list(n.Stmts, j.fork(s))))
+			f = stricter(f, stricter(opaque("process substitution is not supported: use a pipe or a file"),
+				j.list(n.Stmts, j.fork(s))))
 			return false
 		case *syntax.ArithmExp:
 			f = stricter(f, j.arithmetic(n.X, s))
@@ -208,10 +210,12 @@ func (j *judge) inner(n syntax.Node, s *state) finding {
 func (j *judge) parameter(n *syntax.ParamExp, s *state) finding {
 	switch {
 	case !j.given(name(n), s):
-		return stricter(high("shell.environment", "%+q is a variable that the script does not set", bounded(name(n))), j.parameterWords(n, s))
+		return stricter(high("shell.environment", "%+q is a variable that the script does not set", bounded(name(n))),
+			j.parameterWords(n, s))
 	case n.Excl, n.Names != 0, n.Index != nil:
 		return opaque("it uses a variable named by another variable")
-	case n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull || n.Exp.Op == syntax.OtherParamOps):
+	case n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull ||
+		n.Exp.Op == syntax.OtherParamOps):
 		return opaque("it changes or evaluates a variable during expansion")
 	}
 	return understood
@@ -222,8 +226,10 @@ func (j *judge) given(name string, s *state) bool {
 	if _, ok := s.vars[name]; ok {
 		return true
 	}
-	return slices.Contains(special, name) || slices.Contains([]string{"PWD", "HOME", "USER", "LANG", "TMPDIR", "REPLY", "BASH_VERSION", "HOSTNAME", "UID", "EUID", "WORKSPACE_ROOT",
-		"WORKSPACE_INPUT", "WORKSPACE_DATA", "WORKSPACE_OUTPUT", "SOURCE_DATE_EPOCH", "CLAWSH_SEED"}, name)
+	return slices.Contains(special, name) ||
+		slices.Contains([]string{"PWD", "HOME", "USER", "LANG", "TMPDIR", "REPLY", "BASH_VERSION", "HOSTNAME", "UID",
+			"EUID", "WORKSPACE_ROOT",
+			"WORKSPACE_INPUT", "WORKSPACE_DATA", "WORKSPACE_OUTPUT", "SOURCE_DATE_EPOCH", "CLAWSH_SEED"}, name)
 }
 
 // parameterWords judges what stands in the word of an expansion, such as a default.
@@ -330,20 +336,25 @@ func (j *judge) assignedValue(w *syntax.Word, s *state) (value, finding) {
 }
 
 // reserved are variables that mean something to the shell, or that programs are started with.
-var reserved = []string{"PATH", "HOME", "IFS", "ENV", "PS0", "PS1", "PS2", "PS3", "PS4", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "CDPATH", "OLDPWD", "PWD",
-	"GLOBIGNORE", "EXECIGNORE", "FIGNORE", "FPATH", "HISTFILE", "HISTCMD", "MAIL", "MAILPATH", "MAILCHECK", "TMPDIR", "LANG", "LANGUAGE", "TZ", "TERM", "PAGER", "SHELL",
-	"UID", "EUID", "GID", "PPID", "OPTIND", "OPTARG", "OPTERR", "REPLY", "TIMEFORMAT", "TMOUT", "FUNCNEST", "POSIXLY_CORRECT", "DIRSTACK", "FUNCNAME", "GROUPS", "COLUMNS", "LINES",
+var reserved = []string{"PATH", "HOME", "IFS", "ENV", "PS0", "PS1", "PS2", "PS3", "PS4", "PROMPT_COMMAND", "SHELLOPTS",
+	"BASHOPTS", "CDPATH", "OLDPWD", "PWD",
+	"GLOBIGNORE", "EXECIGNORE", "FIGNORE", "FPATH", "HISTFILE", "HISTCMD", "MAIL", "MAILPATH", "MAILCHECK", "TMPDIR",
+	"LANG", "LANGUAGE", "TZ", "TERM", "PAGER", "SHELL",
+	"UID", "EUID", "GID", "PPID", "OPTIND", "OPTARG", "OPTERR", "REPLY", "TIMEFORMAT", "TMOUT", "FUNCNEST",
+	"POSIXLY_CORRECT", "DIRSTACK", "FUNCNAME", "GROUPS", "COLUMNS", "LINES",
 	"SOURCE_DATE_EPOCH", "ZERO_AR_DATE", "CLAWSH_SEED", "PYTHONHASHSEED", "RANDOM", "SECONDS", "LINENO", "EPOCHSECONDS"}
 
 // reservedPrefixes begin names of the same kinds.
-var reservedPrefixes = []string{"LD_", "DYLD_", "GIT_", "BASH", "LC_", "COMP_", "WORKSPACE_", "GCONV_", "MALLOC_", "GLIBC_"}
+var reservedPrefixes = []string{"LD_", "DYLD_", "GIT_", "BASH", "LC_", "COMP_", "WORKSPACE_", "GCONV_", "MALLOC_",
+	"GLIBC_"}
 
 // variable judges the name of a variable that a script sets for itself.
 func variable(name string) finding {
 	if name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "LD_LIBRARY_PATH" || name == "BASH_ENV" {
 		return high("shell.environment", "%s determines what code programs load", name)
 	}
-	if slices.Contains(reserved, name) || slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+	if slices.Contains(reserved, name) ||
+		slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 		return high("shell.environment", "%+q has a special meaning to the shell or to programs", bounded(name))
 	}
 	if !syntax.ValidName(name) {
@@ -358,7 +369,8 @@ var harmlessEnv = []string{"LANG", "TZ", "NO_COLOR", "CLICOLOR", "COLUMNS", "LIN
 // environment judges an assignment before a command, which only that command sees.
 func environment(name string, v value, builtin string) finding {
 	if slices.Contains(harmlessEnv, name) || strings.HasPrefix(name, "LC_") {
-		if !v.known || strings.ContainsAny(v.text, "/%") && name != "TZ" || strings.HasPrefix(v.text, "/") || strings.Contains(v.text, "..") {
+		if !v.known || strings.ContainsAny(v.text, "/%") && name != "TZ" || strings.HasPrefix(v.text, "/") ||
+			strings.Contains(v.text, "..") {
 			return high("shell.environment", "%s is set to what may be a path", name)
 		}
 		return understood

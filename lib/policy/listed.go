@@ -10,9 +10,9 @@ import (
 // systemPrograms are the directories whose programs are known by their names alone.
 var systemPrograms = []string{"/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/"}
 
-// plainName is the name of a program that is given by its path in a directory of the system, if it is one that the operator
-// has put on the allowlist and that has no rule. A path stays what it is for programs that there are rules for: the rules
-// are about the program that the name finds.
+// plainName is the name of a program that is given by its path in a directory of the system, if it is one that the
+// operator has put on the allowlist and that has no rule. A path stays what it is for programs that there are rules
+// for: the rules are about the program that the name finds.
 func (j *judge) plainName(word string) string {
 	for _, dir := range systemPrograms {
 		name, ok := strings.CutPrefix(word, dir)
@@ -27,8 +27,8 @@ func (j *judge) plainName(word string) string {
 	return word
 }
 
-// anyCode tells whether a program runs what it is given, or what is in the workspace. On the allowlist, where only an operator
-// puts it, it asks; else it is high like everything that is not on it.
+// anyCode tells whether a program runs what it is given, or what is in the workspace. On the allowlist, where only an
+// operator puts it, it asks; else it is high like everything that is not on it.
 func anyCode(name string) bool {
 	p, ok := programs.Find(name)
 	return ok && p.Rule == "any-code"
@@ -47,8 +47,8 @@ func anyCodeRunner(j *judge, argv []value, s *state, _ int) finding {
 	return stricter(f, j.everyPath(argv[1:], s, touching))
 }
 
-// listedWord judges a command of a program that there are rules for, but none for this: it asks if allowed_commands names the
-// program with this word, as in "go test".
+// listedWord judges a command of a program that there are rules for, but none for this: it asks if allowed_commands
+// names the program with this word, as in "go test".
 func (j *judge) listedWord(argv []value, word int, s *state) (finding, bool) {
 	if word >= len(argv) || !argv[word].known || !j.on.listsWord(argv[0].text, argv[word].text) {
 		return finding{}, false

@@ -14,8 +14,8 @@ type listing struct {
 	err     error
 }
 
-// readDir lists a directory: it is read once for a verdict, whatever asks for it how often. Each entry takes steps before it is
-// used, so that the steps bound what is remembered, too.
+// readDir lists a directory: it is read once for a verdict, whatever asks for it how often. Each entry takes steps
+// before it is used, so that the steps bound what is remembered, too.
 func (e effort) readDir(on ground, dir string) ([]fs.DirEntry, error) {
 	if !e.spend(1) {
 		return nil, errManyNames

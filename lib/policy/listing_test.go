@@ -72,17 +72,31 @@ func (e entry) Type() fs.FileMode {
 }
 func (e entry) Info() (fs.FileInfo, error) { return nil, fs.ErrNotExist }
 
-// walks are ways in which a command has directories read before it runs. # is a number, W one of twenty wide directories.
+// walks are ways in which a command has directories read before it runs. # is a number, W one of twenty wide
+// directories.
 var walks = map[string][3]string{
-	"cp": {"cp", " d00000", " d"}, "cp of many": {"cp", " W", " d"}, "cp -r": {"cp -r", " d00000", " d"}, "cp -r of many": {"cp -r", " W", " d"}, "mv": {"mv", " d00000", " d"}, "mv of many": {"mv", " W", " d"},
+	"cp": {"cp", " d00000", " d"}, "cp of many": {"cp", " W", " d"}, "cp -r": {"cp -r", " d00000", " d"},
+	"cp -r of many": {"cp -r", " W", " d"}, "mv": {"mv", " d00000", " d"}, "mv of many": {"mv", " W", " d"},
 	"cp to many": {"", "cp -r d00000 x#;", ""}, "cp of all": {"cp -r", " .", " x"}, "mv to many": {"", "mv W x#;", ""},
-	"ls": {"ls", " d00000/*", ""}, "ls of many": {"ls", " W/*", ""}, "ls of other names": {"ls", " W/*#", ""}, "all": {"ls", " */*", ""}, "deep": {"ls", " ./*/./*", ""}, "cat": {"cat", " W/f*", ""}, "echo": {"echo", " W/*", ""},
-	"statements": {"", "cat W/*;", ""}, "and": {"ls", " && ls W/*", ""}, "words of and": {"ls", " && cp W x", ""}, "pipe": {"ls", " | cat W/*", ""}, "substitution": {"echo", " $(ls W/*)", ""},
-	"for": {"for a in", " W/*", "; do cat $a; done"}, "for of for": {"", "for a in 1 2 3 4 5 6 7 8; do ls W/*; done;", ""}, "loops in loops": {"for a in 1 2 3 4 5 6 7 8; do for b in 1 2 3 4 5 6 7 8; do ", "ls W/f*$a$b;", " done; done"},
-	"loop of cp": {"for a in 1 2 3 4 5 6 7 8; do for b in 1 2 3 4 5 6 7 8; do ", "cp W x$a$b;", " done; done"}, "while": {"while ls; do ", "cp W x;", "done"}, "case": {"case a in ", "#) ls W/*;;", " esac"}, "if": {"", "if ls W/*; then mv W x; fi;", ""},
-	"find": {"find", " W", " -exec cat {} +"}, "find runs": {"find .", " -exec cat {} +", ""}, "find and xargs": {"", "find . | xargs cat;", ""}, "find of many and xargs": {"find", " W", " | xargs cat"}, "find -print0": {"", "find W -print0 | xargs -0 cat;", ""},
-	"ls -L": {"ls -L", " W", ""}, "diff": {"", "diff -r W d00001;", ""}, "test": {"", "[ -e W/* ];", ""}, "redirect": {"", "cat < W/f0000#*;", ""}, "variables": {"a=d00000/*; ls", " $a", ""}, "braces": {"ls", " {W,W}/*", ""}, "eval": {"", "eval 'ls W/*';", ""}, "sh -c": {"", "sh -c 'cp W x';", ""},
-	"grep": {"grep x", " W/*", ""}, "nested": {"", "timeout 5 nice cp W x;", ""}, "env -C": {"", "env -C W ls *;", ""}, "cd": {"", "(cd W; ls *);", ""}, "absolute": {"cp", " /W", " d"}, "unlisted": {"foo", " W/*", ""},
+	"ls": {"ls", " d00000/*", ""}, "ls of many": {"ls", " W/*", ""}, "ls of other names": {"ls", " W/*#", ""},
+	"all": {"ls", " */*", ""}, "deep": {"ls", " ./*/./*", ""}, "cat": {"cat", " W/f*", ""},
+	"echo":       {"echo", " W/*", ""},
+	"statements": {"", "cat W/*;", ""}, "and": {"ls", " && ls W/*", ""}, "words of and": {"ls", " && cp W x", ""},
+	"pipe": {"ls", " | cat W/*", ""}, "substitution": {"echo", " $(ls W/*)", ""},
+	"for":            {"for a in", " W/*", "; do cat $a; done"},
+	"for of for":     {"", "for a in 1 2 3 4 5 6 7 8; do ls W/*; done;", ""},
+	"loops in loops": {"for a in 1 2 3 4 5 6 7 8; do for b in 1 2 3 4 5 6 7 8; do ", "ls W/f*$a$b;", " done; done"},
+	"loop of cp":     {"for a in 1 2 3 4 5 6 7 8; do for b in 1 2 3 4 5 6 7 8; do ", "cp W x$a$b;", " done; done"},
+	"while":          {"while ls; do ", "cp W x;", "done"}, "case": {"case a in ", "#) ls W/*;;", " esac"},
+	"if":   {"", "if ls W/*; then mv W x; fi;", ""},
+	"find": {"find", " W", " -exec cat {} +"}, "find runs": {"find .", " -exec cat {} +", ""},
+	"find and xargs": {"", "find . | xargs cat;", ""}, "find of many and xargs": {"find", " W", " | xargs cat"},
+	"find -print0": {"", "find W -print0 | xargs -0 cat;", ""},
+	"ls -L":        {"ls -L", " W", ""}, "diff": {"", "diff -r W d00001;", ""}, "test": {"", "[ -e W/* ];", ""},
+	"redirect": {"", "cat < W/f0000#*;", ""}, "variables": {"a=d00000/*; ls", " $a", ""},
+	"braces": {"ls", " {W,W}/*", ""}, "eval": {"", "eval 'ls W/*';", ""}, "sh -c": {"", "sh -c 'cp W x';", ""},
+	"grep": {"grep x", " W/*", ""}, "nested": {"", "timeout 5 nice cp W x;", ""}, "env -C": {"", "env -C W ls *;", ""},
+	"cd": {"", "(cd W; ls *);", ""}, "absolute": {"cp", " /W", " d"}, "unlisted": {"foo", " W/*", ""},
 }
 
 func walkScript(parts [3]string, n int) string {
@@ -94,8 +108,8 @@ func walkScript(parts [3]string, n int) string {
 	return b.String() + parts[2]
 }
 
-// Directories that are walked through take the steps that there are: each is read once for a verdict, its entries are paid for
-// before they are used, and nothing is read after the steps have ended.
+// Directories that are walked through take the steps that there are: each is read once for a verdict, its entries are
+// paid for before they are used, and nothing is read after the steps have ended.
 func TestDirectoriesTakeSteps(t *testing.T) {
 	made := map[string][]fs.DirEntry{}
 	for _, names := range []int{3000} {
@@ -115,14 +129,16 @@ func TestDirectoriesTakeSteps(t *testing.T) {
 				e := newEffort()
 				w.on = func() {
 					if e.steps > maxSteps {
-						t.Errorf("%s of %d words, %d names: a directory is read after the steps have ended", name, n, names)
+						t.Errorf("%s of %d words, %d names: a directory is read after the steps have ended", name, n,
+							names)
 						w.on = nil
 					}
 				}
 				f := p.script(script, e)
 				for dir, times := range w.per {
 					if times > 1 {
-						t.Errorf("%s of %d words, %d names: %s is read %d times", name, n, names, filepath.Base(dir), times)
+						t.Errorf("%s of %d words, %d names: %s is read %d times", name, n, names, filepath.Base(dir),
+							times)
 						break
 					}
 				}
@@ -158,22 +174,26 @@ func TestJudgingIsCancelled(t *testing.T) {
 	p := policyIn(t, "full", nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	v := p.DecideFor(ctx, Call{Tool: "shell", Args: args(t, map[string]string{"command": strings.Repeat("ls a b c;", 400)})})
+	v := p.DecideFor(ctx, Call{Tool: "shell",
+		Args: args(t, map[string]string{"command": strings.Repeat("ls a b c;", 400)})})
 	if v.Outcome != Deny || v.Rule != "cancelled" {
 		t.Errorf("cancelled: %+v", v)
 	}
 }
 
-// A program that is about to start is judged as long as somebody waits: what ended that is the reason, not a refusal, and no
-// directory is read after it.
+// A program that is about to start is judged as long as somebody waits: what ended that is the reason, not a refusal,
+// and no directory is read after it.
 func TestLookAtProgramsIsCancelled(t *testing.T) {
 	ended := errors.New("the turn has ended")
-	for name, argv := range map[string][]string{"cp -r": {"/bin/cp", "-r", "d00000", "d00001", "x"}, "find": {"/usr/bin/find", ".", "-exec", "cat", "{}", "+"}, "mv": {"/bin/mv", "d00002", "x"},
-		"ls -L": {"/bin/ls", "-LR", "."}, "grep": {"/bin/grep", "-R", "x", "."}, "git": {"/usr/bin/git", "status"}, "unlisted": {"/bin/foo", "x"}} {
+	for name, argv := range map[string][]string{"cp -r": {"/bin/cp", "-r", "d00000", "d00001", "x"},
+		"find": {"/usr/bin/find", ".", "-exec", "cat", "{}", "+"}, "mv": {"/bin/mv", "d00002", "x"},
+		"ls -L": {"/bin/ls", "-LR", "."}, "grep": {"/bin/grep", "-R", "x", "."}, "git": {"/usr/bin/git", "status"},
+		"unlisted": {"/bin/foo", "x"}} {
 		for _, before := range []bool{false, true} {
 			p := policyIn(t, "full", nil)
 			ctx, cancel := context.WithCancelCause(t.Context())
-			w := &wide{root: p.root, names: 2000, per: map[string]int{}, made: map[string][]fs.DirEntry{}, on: func() { cancel(ended) }}
+			w := &wide{root: p.root, names: 2000, per: map[string]int{}, made: map[string][]fs.DirEntry{},
+				on: func() { cancel(ended) }}
 			p.fs = w
 			if before {
 				cancel(ended)
@@ -215,7 +235,8 @@ func (w treeOf) ReadDir(dir string) ([]fs.DirEntry, error) {
 	return out, nil
 }
 
-// What copying a tree takes: a large one is judged, three of them too, and of what is too large the reason says what to do.
+// What copying a tree takes: a large one is judged, three of them too, and of what is too large the reason says what to
+// do.
 func TestCopyingTrees(t *testing.T) {
 	for _, c := range []struct {
 		script             string
@@ -233,7 +254,8 @@ func TestCopyingTrees(t *testing.T) {
 		e := newEffort()
 		f := p.script(c.script, e)
 		if c.rule == "" && f.rank() > 1 || c.rule != "" && (f.rule != c.rule || !strings.Contains(f.reason, c.hint)) {
-			t.Errorf("%s of %d directories with %d files each: %d steps, %s: %s", c.script, c.directories, c.files, e.steps, f.rule, f.reason)
+			t.Errorf("%s of %d directories with %d files each: %d steps, %s: %s", c.script, c.directories, c.files,
+				e.steps, f.rule, f.reason)
 		}
 		t.Logf("%s: %d names, %d steps", c.script, c.directories*(c.files+1), e.steps)
 	}

@@ -30,7 +30,8 @@ func (p *Policy) obeyed(name, abs string, a access, workspaces []string) (findin
 		row, ok = obeyed.Row{Program: "git", Why: "it is in a bare repository, which only git may write"}, true
 	}
 	if !ok && p.completes(abs) {
-		row, ok = obeyed.Row{Program: "git", Why: "together with the existing HEAD, it turns its directory into a repository"}, true
+		row, ok = obeyed.Row{Program: "git",
+			Why: "together with the existing HEAD, it turns its directory into a repository"}, true
 	}
 	if !ok {
 		return finding{}, false
@@ -100,8 +101,8 @@ func (p *Policy) inRepository(abs string) bool {
 	return runs
 }
 
-// brought judges places that something is moved, copied or linked to: a directory brings all that lies in it. However many places
-// there are, it is walked through once.
+// brought judges places that something is moved, copied or linked to: a directory brings all that lies in it. However
+// many places there are, it is walked through once.
 func (j *judge) brought(from string, s *state, places ...string) finding {
 	f := understood
 	for _, to := range places {
@@ -144,7 +145,8 @@ func (j *judge) brought(from string, s *state, places ...string) finding {
 	return f
 }
 
-// bring is the finding about one name below what is brought to some places: whether other programs obey it in any of them.
+// bring is the finding about one name below what is brought to some places: whether other programs obey it in any of
+// them.
 func (j *judge) bring(last, in string, places []string, s *state) finding {
 	f := understood
 	for _, to := range places {
@@ -156,8 +158,8 @@ func (j *judge) bring(last, in string, places []string, s *state) finding {
 	return f
 }
 
-// matches is obeyed.Match for a path whose directory has been looked at: only where a name of the table ends like it, the whole
-// is looked up, which takes steps.
+// matches is obeyed.Match for a path whose directory has been looked at: only where a name of the table ends like it,
+// the whole is looked up, which takes steps.
 func (j *judge) matches(path, last string) (obeyed.Row, bool) {
 	if !obeyed.Ends(last) || !j.spend(60) {
 		return obeyed.Row{}, false
@@ -216,7 +218,8 @@ func joined(a, b []string) []string {
 // among tells whether a path is, or lies in, one of several. Those in the workspace are relative to it.
 func among(path string, places []string) bool {
 	return slices.ContainsFunc(places, func(dir string) bool {
-		return path == dir || dir != "." && filepath.IsAbs(path) == filepath.IsAbs(dir) && place.Within(filepath.Join("/", dir), filepath.Join("/", path))
+		return path == dir || dir != "." && filepath.IsAbs(path) == filepath.IsAbs(dir) &&
+			place.Within(filepath.Join("/", dir), filepath.Join("/", path))
 	})
 }
 

@@ -14,14 +14,19 @@ import (
 )
 
 // routes are the ways in which a call writes a file: NAME is the file.
-var routes = []string{"echo x > NAME", "echo x >> NAME", "cat a >| NAME", "cp a NAME", "cp -r dir NAME", "mv a NAME", "mv NAME old",
-	"echo x | tee NAME", "echo x | tee -a a NAME", "sed -i s/a/b/ NAME", "touch NAME", "mkdir -p NAME", "sort -o NAME a", "uniq a NAME",
-	"cd dir && echo x > ../NAME", "for f in 1 2; do echo x > NAME; done", "true && { cp a NAME; }", "if true; then echo > NAME; fi",
-	"(echo x > NAME)", "ln -s a NAME", "install -m 600 a NAME", "dd if=a of=NAME", "tar -xf a.tar NAME", "unzip -o a.zip NAME",
-	"python3 a.py NAME", "rsync -a dir/ NAME", "xargs -I{} cp {} NAME", "find . -name a -exec cp {} NAME \\;", "eval 'echo x > NAME'"}
+var routes = []string{"echo x > NAME", "echo x >> NAME", "cat a >| NAME", "cp a NAME", "cp -r dir NAME", "mv a NAME",
+	"mv NAME old",
+	"echo x | tee NAME", "echo x | tee -a a NAME", "sed -i s/a/b/ NAME", "touch NAME", "mkdir -p NAME",
+	"sort -o NAME a", "uniq a NAME",
+	"cd dir && echo x > ../NAME", "for f in 1 2; do echo x > NAME; done", "true && { cp a NAME; }",
+	"if true; then echo > NAME; fi",
+	"(echo x > NAME)", "ln -s a NAME", "install -m 600 a NAME", "dd if=a of=NAME", "tar -xf a.tar NAME",
+	"unzip -o a.zip NAME",
+	"python3 a.py NAME", "rsync -a dir/ NAME", "xargs -I{} cp {} NAME", "find . -name a -exec cp {} NAME \\;",
+	"eval 'echo x > NAME'"}
 
-// TestObeyed holds every row of the table to every route: nothing that other programs obey is written unasked, at any level, and
-// the question says which program obeys.
+// TestObeyed holds every row of the table to every route: nothing that other programs obey is written unasked, at any
+// level, and the question says which program obeys.
 func TestObeyed(t *testing.T) {
 	full, supervised := policyIn(t, "full", nil), policyIn(t, "supervised", nil)
 	asking := policyIn(t, "supervised", func(c *config.Config) { c.Security.High = "ask" })
@@ -64,7 +69,8 @@ func held(t *testing.T, row obeyed.Row, p *Policy, want Outcome, name string, ro
 	calls := []Call{{Tool: "file_write", Args: args(t, map[string]string{"path": name, "content": "x"})},
 		{Tool: "file_edit", Args: record.Raw(`{"path":` + jqText(name) + `,"edits":[{"old":"a","new":"b"}]}`)}}
 	for _, route := range routes {
-		calls = append(calls, Call{Tool: "shell", Args: args(t, map[string]string{"command": strings.ReplaceAll(route, "NAME", name)})})
+		calls = append(calls, Call{Tool: "shell",
+			Args: args(t, map[string]string{"command": strings.ReplaceAll(route, "NAME", name)})})
 	}
 	for _, c := range calls {
 		v := p.Decide(c)
@@ -93,13 +99,18 @@ func args(t *testing.T, m map[string]string) record.Raw {
 // TestOrdinaryNames: the project's own code is no such file.
 func TestOrdinaryNames(t *testing.T) {
 	p := policyIn(t, "supervised", nil)
-	for _, name := range []string{"Makefile", "package.json", "go.mod", "go.work", "Cargo.toml", "build.rs", "setup.py", "conftest.py", "src/head/x.js",
-		"head", "README.md", ".editorconfig", ".gitignore", ".env", ".nvmrc", ".dockerignore", ".github/workflows/ci.yml", "config/git.go",
-		"refs/a", "objects/b", "model.pth", ".docker/Dockerfile", "eslint.config.js", ".prettierrc", "tsconfig.json", "Dockerfile", "AGENTS.md"} {
-		if v := p.Decide(Call{Tool: "file_write", Args: args(t, map[string]string{"path": name, "content": "x"})}); v.Risk != record.RiskMedium {
+	for _, name := range []string{"Makefile", "package.json", "go.mod", "go.work", "Cargo.toml", "build.rs", "setup.py",
+		"conftest.py", "src/head/x.js",
+		"head", "README.md", ".editorconfig", ".gitignore", ".env", ".nvmrc", ".dockerignore",
+		".github/workflows/ci.yml", "config/git.go",
+		"refs/a", "objects/b", "model.pth", ".docker/Dockerfile", "eslint.config.js", ".prettierrc", "tsconfig.json",
+		"Dockerfile", "AGENTS.md"} {
+		if v := p.Decide(Call{Tool: "file_write",
+			Args: args(t, map[string]string{"path": name, "content": "x"})}); v.Risk != record.RiskMedium {
 			t.Errorf("%s is %s: %s", name, v.Risk, v.Reason)
 		}
-		if v := p.Decide(Call{Tool: "shell", Args: args(t, map[string]string{"command": "mkdir -p x; cp a " + name})}); v.Risk != record.RiskMedium {
+		if v := p.Decide(Call{Tool: "shell",
+			Args: args(t, map[string]string{"command": "mkdir -p x; cp a " + name})}); v.Risk != record.RiskMedium {
 			t.Errorf("cp a %s is %s: %s", name, v.Risk, v.Reason)
 		}
 	}
@@ -132,7 +143,8 @@ func TestBareRepository(t *testing.T) {
 	}
 	place("sub/objects/x")
 	place("sub/refs/x")
-	for _, name := range []string{"sub/config", "sub/hooks/post-checkout", "sub/CONFIG", "sub/worktrees/x/config", "sub/info/attributes", "sub/commondir"} {
+	for _, name := range []string{"sub/config", "sub/hooks/post-checkout", "sub/CONFIG", "sub/worktrees/x/config",
+		"sub/info/attributes", "sub/commondir"} {
 		if v := write(name); v.Outcome != Deny || v.Rule != "path.protected" {
 			t.Errorf("%s in a bare repository: %+v", name, v)
 		}
@@ -140,18 +152,25 @@ func TestBareRepository(t *testing.T) {
 	if v := write("sub/packed-refs"); v.Outcome != Ask {
 		t.Errorf("packed-refs in a bare repository: %+v", v)
 	}
-	if v := p.Decide(Call{Tool: "shell", Args: args(t, map[string]string{"command": "mv sub other"})}); v.Outcome == Allow {
+	if v := p.Decide(Call{Tool: "shell",
+		Args: args(t, map[string]string{"command": "mv sub other"})}); v.Outcome == Allow {
 		t.Errorf("a repository is moved: %+v", v)
 	}
 }
 
 // TestNewRepository: a directory becomes a repository only through a question that says so.
 func TestNewRepository(t *testing.T) {
-	p := policyIn(t, "full", func(c *config.Config) { c.Security.AllowedCommands = append(c.Security.AllowedCommands, "git init") })
-	for command, place := range map[string]string{"git init": ".git", "git init -q -b main sub": "sub/.git", "cd sub && git init": "sub/.git",
-		"git clone https://example.com/a/b.git": "b/.git", "git clone --depth 1 a sub": "sub/.git", "(cd sub; git init x)": "sub/x/.git"} {
+	p := policyIn(t, "full", func(c *config.Config) {
+		c.Security.AllowedCommands = append(c.Security.AllowedCommands,
+			"git init")
+	})
+	for command, place := range map[string]string{"git init": ".git", "git init -q -b main sub": "sub/.git",
+		"cd sub && git init":                    "sub/.git",
+		"git clone https://example.com/a/b.git": "b/.git", "git clone --depth 1 a sub": "sub/.git",
+		"(cd sub; git init x)": "sub/x/.git"} {
 		v := p.Decide(Call{Tool: "shell", Args: args(t, map[string]string{"command": command})})
-		if v.Outcome != Ask || !strings.Contains(v.Reason, "creates a repository") || !slices.Contains(v.Obeyed, place) {
+		if v.Outcome != Ask || !strings.Contains(v.Reason, "creates a repository") ||
+			!slices.Contains(v.Obeyed, place) {
 			t.Errorf("%s: %+v", command, v)
 		}
 	}
@@ -169,7 +188,8 @@ func TestForeseen(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{"sub/.envrc", ".npmrc", "HEAD"} {
-		if p.ExecIn(t.Context(), p.root, cp(name), with) == nil || p.Access(t.Context(), filepath.Join(p.root, name), true, with) == nil {
+		if p.ExecIn(t.Context(), p.root, cp(name), with) == nil ||
+			p.Access(t.Context(), filepath.Join(p.root, name), true, with) == nil {
 			t.Errorf("%s was not asked about, and is written", name)
 		}
 	}

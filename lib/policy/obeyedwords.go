@@ -11,8 +11,8 @@ import (
 	"clawsh/lib/policy/programs"
 )
 
-// speaksOf is the floor under every command that is not proven to only read: a word of it, or a part of one, that names a file
-// which other programs obey is taken for a file that it writes.
+// speaksOf is the floor under every command that is not proven to only read: a word of it, or a part of one, that names
+// a file which other programs obey is taken for a file that it writes.
 func (j *judge) speaksOf(argv []value, f finding, s *state) finding {
 	name := argv[0].text
 	if name == "xargs" && !xargsReads(argv) {
@@ -37,7 +37,8 @@ func xargsReads(argv []value) bool {
 		switch w := argv[i].text; {
 		case slices.Contains([]string{"-I", "-n", "-P", "-L", "-d"}, w):
 			i++
-		case slices.Contains([]string{"-0", "-r", "-t", "-x", "--"}, w), shortValue(w, []string{"-I", "-n", "-P", "-L", "-d"}):
+		case slices.Contains([]string{"-0", "-r", "-t", "-x", "--"}, w),
+			shortValue(w, []string{"-I", "-n", "-P", "-L", "-d"}):
 		default:
 			return programs.Is(w, programs.AnyWords)
 		}
@@ -63,8 +64,8 @@ func (j *judge) onlySpeaks(argv []value) bool {
 	return ok && len(argv) > 1 && slices.Contains(p.Keeps, argv[1].text)
 }
 
-// namesIn finds files that other programs obey in a text: its parts between what seldom stands in a name. HEAD is the name of
-// a commit as well, which revision tells.
+// namesIn finds files that other programs obey in a text: its parts between what seldom stands in a name. HEAD is the
+// name of a commit as well, which revision tells.
 func (j *judge) namesIn(text string, s *state, revision bool) finding {
 	f := understood
 	if !j.spend(1 + len(text)/8) {

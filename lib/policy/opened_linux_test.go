@@ -22,8 +22,9 @@ var traps = strings.Fields(".ripgreprc .rgignore .ignore .jq .magic magic magic.
 	".toprc .grep .grepignore .sedrc .diffrc .config/jq/init.jq .config/ripgrep/config .hushlogin .tmrc .cksumrc .xzrc .treerc .screenrc .terminfo/d/dumb " +
 	"locale.alias C.mo lib.awk default.awk awkvars.out libc.so.6 ld.so.preload LC_MESSAGES/grep.mo")
 
-// TestLowProgramsOpenWhatIsNamed runs, under strace(1), each example of the table, and each of its options, that is of low risk: nothing
-// is opened but what a word names and what the system's own libraries are made of, no link is followed out, and nothing else is executed.
+// TestLowProgramsOpenWhatIsNamed runs, under strace(1), each example of the table, and each of its options, that is of
+// low risk: nothing is opened but what a word names and what the system's own libraries are made of, no link is
+// followed out, and nothing else is executed.
 func TestLowProgramsOpenWhatIsNamed(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "strace")
@@ -42,7 +43,8 @@ func TestLowProgramsOpenWhatIsNamed(t *testing.T) {
 		if ran[name] && !need.OneIn(8, i) {
 			continue
 		}
-		if _, err := exec.LookPath(name); err != nil || name == "git" { // git has a test of its own, with every key that it knows
+		// git has a test of its own, with every key that it knows
+		if _, err := exec.LookPath(name); err != nil || name == "git" {
 			continue
 		}
 		f := p.script(c, newEffort())
@@ -112,7 +114,8 @@ func newTrapped(t *testing.T) *trapped {
 	for _, name := range traps {
 		write(filepath.Join(w.dir, name), "x\n")
 	}
-	for name, text := range map[string]string{"a": "x 1\n", "b": "x 1\n", "src/main.go": "package main\n", "a.json": "{}\n",
+	for name, text := range map[string]string{"a": "x 1\n", "b": "x 1\n", "src/main.go": "package main\n",
+		"a.json": "{}\n",
 		"go.mod": "module x\ngo 1.99\ntoolchain go1.99.0\n", "go.work": "go 1.99\ntoolchain go1.99.0\n"} {
 		write(filepath.Join(w.dir, name), text)
 	}
@@ -163,7 +166,8 @@ func (w *trapped) check(t *testing.T, command string) {
 	log := filepath.Join(w.home, "trace")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "strace", "-f", "-y", "-o", log, "-e", "trace=open,openat,openat2,execve,execveat", "sh", "-c", command)
+	cmd := exec.CommandContext(ctx, "strace", "-f", "-y", "-o", log, "-e", "trace=open,openat,openat2,execve,execveat",
+		"sh", "-c", command)
 	cmd.Dir = w.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "LANG=C.UTF-8", "TERM=dumb",
 		"GOTOOLCHAIN=local"} // as lib/tool sets it
@@ -176,7 +180,8 @@ func (w *trapped) check(t *testing.T, command string) {
 	words := strings.Fields(command)
 	words = append(words, startsAnother[words[0]]...)
 	for line := range strings.Lines(string(raw)) {
-		if m := started.FindStringSubmatch(line); m != nil && filepath.Base(m[1]) != "sh" && !slices.Contains(words, filepath.Base(m[1])) {
+		if m := started.FindStringSubmatch(line); m != nil && filepath.Base(m[1]) != "sh" &&
+			!slices.Contains(words, filepath.Base(m[1])) {
 			t.Errorf("%s: starts %s", command, m[1])
 		}
 		if m := opened.FindStringSubmatch(line); m != nil && !w.may(words, m[1]) && !unnamed(words[0], m[1], w) {
@@ -185,8 +190,8 @@ func (w *trapped) check(t *testing.T, command string) {
 	}
 }
 
-// may tells whether a command of these words may open a file: it is the system's, or named, or below a directory that is named, the
-// workspace itself if none is.
+// may tells whether a command of these words may open a file: it is the system's, or named, or below a directory that
+// is named, the workspace itself if none is.
 func (w *trapped) may(words []string, file string) bool {
 	if system.MatchString(file) {
 		return true
@@ -197,6 +202,7 @@ func (w *trapped) may(words []string, file string) bool {
 	}
 	return rel == "." || slices.ContainsFunc(words, func(word string) bool {
 		word = strings.Trim(word, `'"`)
-		return rel == filepath.Clean(word) || word == "." || strings.HasPrefix(rel, word+"/") || word == fmt.Sprintf("./%s", rel)
+		return rel == filepath.Clean(word) || word == "." || strings.HasPrefix(rel, word+"/") ||
+			word == fmt.Sprintf("./%s", rel)
 	})
 }

@@ -10,9 +10,13 @@ import (
 
 // Pieces that scripts are put together from, so that most of them say something.
 var (
-	sedPieces = []string{"s", "/", "a", "b", "e", "w", "r", "R", "W", "\n", ";", "}", "{", "\\", "[", "]", "^", "y", "1", ",", "$", "!", "p", "d", " ", "x", "i", "c", "g", "&", "|", "~", "+", "I", "M", ":", "t", "n", "#", "="}
-	awkPieces = []string{"print ", "printf ", "$1", "$0", "x", "\"a\"", "1", ">", ">>", "|", "|&", "(", ")", "[", "]", "{", "}", ";", "\n", "/", "/a/", "/[/]/", "+", "++", "--", "-", "*", "=", "==", "!", "~", "&&", "||",
-		"?", ":", ",", "in ", "if(1) ", "while(0) ", "getline ", "system", "BEGIN", "END", " ", "\\\n", "#", "@", "x=", "a[1]", "%", "<", "func f(){", "return ", "\"", "$", "NF", "length", "close", "exit;", "else ", "do ", "[[:alpha:]/", "for(;;) "}
+	sedPieces = []string{"s", "/", "a", "b", "e", "w", "r", "R", "W", "\n", ";", "}", "{", "\\", "[", "]", "^", "y",
+		"1", ",", "$", "!", "p", "d", " ", "x", "i", "c", "g", "&", "|", "~", "+", "I", "M", ":", "t", "n", "#", "="}
+	awkPieces = []string{"print ", "printf ", "$1", "$0", "x", "\"a\"", "1", ">", ">>", "|", "|&", "(", ")", "[", "]",
+		"{", "}", ";", "\n", "/", "/a/", "/[/]/", "+", "++", "--", "-", "*", "=", "==", "!", "~", "&&", "||",
+		"?", ":", ",", "in ", "if(1) ", "while(0) ", "getline ", "system", "BEGIN", "END", " ", "\\\n", "#", "@", "x=",
+		"a[1]", "%", "<", "func f(){", "return ", "\"", "$", "NF", "length", "close", "exit;", "else ", "do ",
+		"[[:alpha:]/", "for(;;) "}
 )
 
 func assemble(pieces []string, seed []byte) string {
@@ -23,10 +27,11 @@ func assemble(pieces []string, seed []byte) string {
 	return b.String()
 }
 
-// FuzzSed: GNU sed itself, which can be told to refuse the commands that run programs and open files, has nothing to refuse in
-// a script that was taken for mere editing.
+// FuzzSed: GNU sed itself, which can be told to refuse the commands that run programs and open files, has nothing to
+// refuse in a script that was taken for mere editing.
 func FuzzSed(f *testing.F) {
-	if out, _ := exec.Command("sed", "--sandbox", "e", "/dev/null").CombinedOutput(); !strings.Contains(string(out), "sandbox mode") {
+	if out, _ := exec.Command("sed", "--sandbox", "e", "/dev/null").
+		CombinedOutput(); !strings.Contains(string(out), "sandbox mode") {
 		need.Skip(f, "sed", "there is no GNU sed with --sandbox")
 	}
 	for i := range byte(60) {
@@ -47,7 +52,8 @@ func FuzzSed(f *testing.F) {
 
 // FuzzAwk is the same for awk, with gawk as the judge.
 func FuzzAwk(f *testing.F) {
-	if out, _ := exec.Command("gawk", "--sandbox", "BEGIN{system(1)}").CombinedOutput(); !strings.Contains(string(out), "sandbox mode") {
+	if out, _ := exec.Command("gawk", "--sandbox", "BEGIN{system(1)}").
+		CombinedOutput(); !strings.Contains(string(out), "sandbox mode") {
 		need.Skip(f, "gawk", "there is no gawk with --sandbox")
 	}
 	for i := range byte(60) {
@@ -56,7 +62,8 @@ func FuzzAwk(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed []byte) {
 		program := assemble(awkPieces, seed)
-		if awkProgram(program) != "" || !strings.ContainsAny(program, "|>@<gs") || strings.Contains(program, "while") || strings.Contains(program, "do ") {
+		if awkProgram(program) != "" || !strings.ContainsAny(program, "|>@<gs") || strings.Contains(program, "while") ||
+			strings.Contains(program, "do ") {
 			return
 		}
 		cmd := exec.CommandContext(t.Context(), "gawk", "--sandbox", "--", program)

@@ -17,8 +17,8 @@ type access int
 const (
 	reading access = iota
 	writing
-	// touching is what a program may do that nobody understands: it is judged as writing, but for places that its sandbox shows
-	// read-only.
+	// touching is what a program may do that nobody understands: it is judged as writing, but for places that its
+	// sandbox shows read-only.
 	touching
 )
 
@@ -37,7 +37,8 @@ func (p *Policy) path(name string, a access) finding {
 	return p.pathFrom(p.workspace, name, a)
 }
 
-// word judges a word of a command that could be a path, relative to a directory. Unlike a tool's path it may be any text.
+// word judges a word of a command that could be a path, relative to a directory. Unlike a tool's path it may be any
+// text.
 func (p *Policy) word(dir, word string, a access) finding {
 	switch {
 	case strings.HasPrefix(word, "~"):
@@ -48,8 +49,8 @@ func (p *Policy) word(dir, word string, a access) finding {
 	return p.pathFrom(dir, word, a)
 }
 
-// pathFrom judges a path twice: as it is written, and where it leads once symbolic links are followed. Both must be inside
-// the workspace, and neither in a forbidden place.
+// pathFrom judges a path twice: as it is written, and where it leads once symbolic links are followed. Both must be
+// inside the workspace, and neither in a forbidden place.
 func (p *Policy) pathFrom(dir, name string, a access) finding {
 	abs := name
 	if !filepath.IsAbs(name) {
@@ -146,7 +147,8 @@ func (p *Policy) inReadRoot(name, abs, root string, a access) finding {
 		}
 	}
 	if a == writing || a == touching && p.sandbox == "off" {
-		return blocked("path.read_root", "%+q is in %s, where tools may only read (security.read_roots)", bounded(name), root)
+		return blocked("path.read_root", "%+q is in %s, where tools may only read (security.read_roots)", bounded(name),
+			root)
 	}
 	return low("path.read_root", "reads in %s (security.read_roots)", root)
 }

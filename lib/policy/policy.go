@@ -1,11 +1,12 @@
-// Package policy decides whether a tool call may run: call and configuration in, verdict out. It is pure but for a Resolver,
-// which answers where paths really lead.
+// Package policy decides whether a tool call may run: call and configuration in, verdict out. It is pure but for a
+// Resolver, which answers where paths really lead.
 //
-// Risk and autonomy are those of the specification ("Security model"). The rules, by the ids that verdicts bear, are those
-// of the table "Rules" of docs/SCHEMAS.md.
+// Risk and autonomy are those of the specification ("Security model"). The rules, by the ids that verdicts bear, are
+// those of the table "Rules" of docs/SCHEMAS.md.
 //
-// Blocked beats everything, approval and autonomy full included. Where a script has several parts, the strictest decides.
-// Supervision denies high risk under the rule that found it, or asks about it where security.high = "ask" or an own rule says so.
+// Blocked beats everything, approval and autonomy full included. Where a script has several parts, the strictest
+// decides. Supervision denies high risk under the rule that found it, or asks about it where security.high = "ask" or
+// an own rule says so.
 //
 // A script is judged as it is written, and once more, by ExecIn and Access, as it is expanded when it runs.
 package policy
@@ -55,8 +56,8 @@ type Verdict struct {
 	Outcome            Outcome
 	Risk, Rule, Reason string
 
-	// Obeyed are the files that other programs obey and that the call writes, as far as the question names them: a permit
-	// is for these.
+	// Obeyed are the files that other programs obey and that the call writes, as far as the question names them: a
+	// permit is for these.
 	Obeyed []string
 
 	lifts bool   // denied for its risk alone: a rule may make a question of it
@@ -128,9 +129,12 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 	if err := cfg.CheckWorkspace(); err != nil {
 		return nil, err
 	}
-	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir), workspaceOnly: cfg.Security.WorkspaceOnly,
-		listed: cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands, domains: cfg.Security.AllowedDomains, urlBytes: cfg.Security.UnaskedURLBytes,
-		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox, harmless: cfg.Security.Harmless == "low" && cfg.Security.Sandbox != "off", high: cfg.Security.High == "ask",
+	p := &Policy{autonomy: cfg.Security.Autonomy, workspace: filepath.Clean(cfg.WorkspaceDir),
+		workspaceOnly: cfg.Security.WorkspaceOnly,
+		listed:        cfg.Security.AllowedCommands, never: cfg.Security.ForbiddenCommands,
+		domains: cfg.Security.AllowedDomains, urlBytes: cfg.Security.UnaskedURLBytes,
+		tools: cfg.Channels.CLI.ToolsAllow, sandbox: cfg.Security.Sandbox, harmless: cfg.Security.Harmless == "low" &&
+			cfg.Security.Sandbox != "off", high: cfg.Security.High == "ask",
 		staged: cfg.Sandbox.Layout == "staged", fs: resolver, readRoots: cfg.Readable(),
 		directory: cfg.WorkspaceMark(), confined: confinement(cfg)}
 	for _, c := range p.listed {
@@ -153,16 +157,18 @@ func New(cfg *config.Config, resolver Resolver) (*Policy, error) {
 	p.hash, p.originals, p.home = sync.OnceValue(p.compute), sync.OnceValue(p.findOriginals), filepath.Clean(cfg.Home)
 	var err error
 	if p.rules, err = compileRules(cfg.OwnRules()); err != nil {
-		return nil, envelope.Errorf(envelope.ExitConfig, "config.invalid", "%w", err).WithHint("for details, run: clawsh config validate")
+		return nil, envelope.Errorf(envelope.ExitConfig, "config.invalid", "%w", err).
+			WithHint("for details, run: clawsh config validate")
 	}
 	return p, nil
 }
 
-// clawshPlaces are what belongs to clawsh itself, at every level and whatever the configuration forbids: its home, and the
-// files that the configuration keeps elsewhere.
+// clawshPlaces are what belongs to clawsh itself, at every level and whatever the configuration forbids: its home, and
+// the files that the configuration keeps elsewhere.
 func clawshPlaces(cfg *config.Config) []string {
 	places := []string{cfg.Home}
-	for _, f := range []string{cfg.File, cfg.Receipts.Path, cfg.Memory.Path, cfg.Memory.Path + "-wal", cfg.Memory.Path + "-shm"} {
+	for _, f := range []string{cfg.File, cfg.Receipts.Path, cfg.Memory.Path, cfg.Memory.Path + "-wal", cfg.Memory.Path +
+		"-shm"} {
 		if filepath.IsAbs(f) && !place.Within(filepath.Clean(cfg.Home), filepath.Clean(f)) {
 			places = append(places, f)
 		}
@@ -182,8 +188,8 @@ func (p *Policy) real(path string) string {
 // Hash is the SHA-256 of the policy's canonical description: two policies with the same hash decide alike.
 func (p *Policy) Hash() string { return p.hash() }
 
-// compute does not happen before the first call comes: it is a good part of the gate's start. A description is texts and
-// truth values, which always have a canonical form.
+// compute does not happen before the first call comes: it is a good part of the gate's start. A description is texts
+// and truth values, which always have a canonical form.
 func (p *Policy) compute() string {
 	raw, err := record.Encode(p.describe())
 	if err == nil {
@@ -256,7 +262,8 @@ func (p *Policy) builtin(ctx context.Context, c Call) Verdict {
 		return p.unknownTool(c.Tool)
 	}
 	if !slices.Contains(p.tools, c.Tool) {
-		return Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "tool.not_allowed", Reason: fmt.Sprintf("the tool %+q is not enabled", bounded(c.Tool))}
+		return Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "tool.not_allowed",
+			Reason: fmt.Sprintf("the tool %+q is not enabled", bounded(c.Tool))}
 	}
 	f := p.examine(ctx, of, c.Args)
 	if f.rule == ruleInvalid {

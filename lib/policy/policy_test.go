@@ -19,13 +19,15 @@ func policyIn(t testing.TB, autonomy string, change func(*config.Config)) *Polic
 		t.Fatal(err)
 	}
 	ws := dir + "/ws"
-	for _, d := range []string{ws + "/sub/deep", ws + "/.git/hooks", dir + "/home/keys", dir + "/wsx/d", dir + "/secret"} {
+	for _, d := range []string{ws + "/sub/deep", ws + "/.git/hooks", dir + "/home/keys", dir + "/wsx/d",
+		dir + "/secret"} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	os.WriteFile(ws+"/a.txt", nil, 0o600)
-	for link, to := range map[string]string{"aside": dir + "/wsx/d", "sub/pw": "/etc/passwd", "out": dir, "passwd": "/etc/passwd", "inside": "sub", "dangling": dir + "/not-yet", "loop": "loop", "home": dir + "/home"} {
+	for link, to := range map[string]string{"aside": dir + "/wsx/d", "sub/pw": "/etc/passwd", "out": dir,
+		"passwd": "/etc/passwd", "inside": "sub", "dangling": dir + "/not-yet", "loop": "loop", "home": dir + "/home"} {
 		if err := os.Symlink(to, ws+"/"+link); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +56,8 @@ func (w wanted) check(t *testing.T, p *Policy) {
 	t.Helper()
 	v := p.Decide(Call{Tool: w.tool, Args: record.Raw(w.args)})
 	if v.Outcome != w.outcome || v.Rule != w.rule {
-		t.Errorf("%s %.120s: %s by %s (%s), want %s by %s", w.tool, w.args, v.Outcome, v.Rule, v.Reason, w.outcome, w.rule)
+		t.Errorf("%s %.120s: %s by %s (%s), want %s by %s", w.tool, w.args, v.Outcome, v.Rule, v.Reason, w.outcome,
+			w.rule)
 	}
 	if v.Reason == "" || v.Risk == "" {
 		t.Errorf("%s %.120s: no reason or no risk: %+v", w.tool, w.args, v)
@@ -66,7 +69,9 @@ func TestFilesAndTools(t *testing.T) {
 	for _, w := range []wanted{
 		{"time", `{}`, Allow, "tool.low"},
 		{"memory_search", `{"query":"x"}`, Allow, "tool.low"},
-		{"memory_search", `{"query":"x","limit":3,"role":"tool","tool":"shell","since":"7d","until":"1h","conversation_id":"c"}`, Allow, "tool.low"},
+		{"memory_search",
+			`{"query":"x","limit":3,"role":"tool","tool":"shell","since":"7d","until":"1h","conversation_id":"c"}`,
+			Allow, "tool.low"},
 		{"ask_user", `{"question":"x"}`, Allow, "tool.low"},
 		{"file_list", `{}`, Allow, "path.workspace"},
 		{"file_list", `{"path":".","recursive":true}`, Allow, "path.workspace"},
@@ -210,13 +215,16 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// What belongs to clawsh is out of reach wherever the configuration keeps it, also in the workspace and at the level full.
+// What belongs to clawsh is out of reach wherever the configuration keeps it, also in the workspace and at the level
+// full.
 func TestOwnFiles(t *testing.T) {
 	p := policyIn(t, "full", func(c *config.Config) {
 		c.Security.WorkspaceOnly, c.Security.ForbiddenPaths = false, nil
-		c.File, c.Receipts.Path, c.Memory.Path = c.WorkspaceDir+"/config.toml", c.WorkspaceDir+"/sub/receipts", c.WorkspaceDir+"/m"
+		c.File, c.Receipts.Path, c.Memory.Path = c.WorkspaceDir+"/config.toml", c.WorkspaceDir+"/sub/receipts",
+			c.WorkspaceDir+"/m"
 	})
-	for _, path := range []string{"config.toml", "sub/receipts", "inside/receipts", "m", "m-wal", "../home/ESTOP", "home/ESTOP"} {
+	for _, path := range []string{"config.toml", "sub/receipts", "inside/receipts", "m", "m-wal", "../home/ESTOP",
+		"home/ESTOP"} {
 		wanted{"file_write", `{"path":"` + path + `","content":""}`, Deny, "path.forbidden"}.check(t, p)
 	}
 	wanted{"file_write", `{"path":"mm","content":""}`, Allow, "path.workspace"}.check(t, p)
@@ -226,7 +234,8 @@ func TestOwnFiles(t *testing.T) {
 func TestLinksInTheConfiguration(t *testing.T) {
 	p := policyIn(t, "supervised", func(c *config.Config) {
 		dir := filepath.Dir(c.WorkspaceDir)
-		if err := errors.Join(os.Symlink(c.WorkspaceDir, dir+"/link"), os.Symlink(c.WorkspaceDir+"/sub", dir+"/sublink")); err != nil {
+		if err := errors.Join(os.Symlink(c.WorkspaceDir, dir+"/link"),
+			os.Symlink(c.WorkspaceDir+"/sub", dir+"/sublink")); err != nil {
 			t.Fatal(err)
 		}
 		c.WorkspaceDir, c.Security.ForbiddenPaths = dir+"/link", []string{dir + "/sublink/later"}
@@ -246,7 +255,8 @@ func TestLinksInTheConfiguration(t *testing.T) {
 // Arguments that no tool takes are denied at the risk that the tool usually has.
 func TestRiskOfInvalidArguments(t *testing.T) {
 	p := policyIn(t, "full", nil)
-	for tool, risk := range map[string]string{"time": "low", "file_read": "low", "http": "low", "file_write": "medium", "shell": "high"} {
+	for tool, risk := range map[string]string{"time": "low", "file_read": "low", "http": "low", "file_write": "medium",
+		"shell": "high"} {
 		v := p.Decide(Call{Tool: tool, Args: record.Raw(`"what the model wrote"`)})
 		if v.Outcome != Deny || v.Rule != "args.invalid" || v.Risk != risk || !strings.Contains(v.Reason, "object") {
 			t.Errorf("%s: %+v", tool, v)
@@ -254,7 +264,8 @@ func TestRiskOfInvalidArguments(t *testing.T) {
 	}
 }
 
-// TestWhatAddressesTell: wherever in an address data is put, beyond the bound it is no longer low risk; and no ordinary address asks.
+// TestWhatAddressesTell: wherever in an address data is put, beyond the bound it is no longer low risk; and no ordinary
+// address asks.
 func TestWhatAddressesTell(t *testing.T) {
 	for _, bound := range []int{0, 50, 200, 1000} {
 		p := policyIn(t, "supervised", func(c *config.Config) {
@@ -267,26 +278,31 @@ func TestWhatAddressesTell(t *testing.T) {
 			v := p.Decide(Call{Tool: "http", Args: args})
 			return v.Risk, v.Outcome
 		}
-		for _, base := range []string{"https://example.com", "http://example.com", "https://example.com:443", "https://en.wikipedia.org"} {
-			if got, _ := risk(base + "/"); got != "low" && !strings.Contains(base, ":443") && !strings.Contains(base, "wiki") {
+		for _, base := range []string{"https://example.com", "http://example.com", "https://example.com:443",
+			"https://en.wikipedia.org"} {
+			if got, _ := risk(base + "/"); got != "low" && !strings.Contains(base, ":443") &&
+				!strings.Contains(base, "wiki") {
 				t.Errorf("%d: %s/ is %s", bound, base, got)
 			}
 			for _, at := range []string{"/", "/?", "/?q=", "/#", "/a/b?c=d#", "?", "#", "/%41?x=%"} {
-				for _, data := range []string{strings.Repeat("x", bound+8), strings.Repeat("41", bound/2+8), strings.Repeat("a=b&", bound/4+4)} {
+				for _, data := range []string{strings.Repeat("x", bound+8), strings.Repeat("41", bound/2+8),
+					strings.Repeat("a=b&", bound/4+4)} {
 					if got, o := risk(base + at + data); got != "medium" || o != Ask {
 						t.Errorf("%d: %s%s and %d bytes: %s, %v", bound, base, at, len(data), got, o)
 					}
 				}
 			}
 		}
-		for _, host := range []string{strings.Repeat("a", 41), strings.Repeat("ab.", 14) + "x", "xn--80ak6aa92e", "a.xn--b"} {
+		for _, host := range []string{strings.Repeat("a", 41), strings.Repeat("ab.", 14) + "x", "xn--80ak6aa92e",
+			"a.xn--b"} {
 			if got, o := risk("https://" + host + ".wikipedia.org/"); got != "medium" || o != Ask {
 				t.Errorf("%s: %s, %v", host, got, o)
 			}
 		}
 	}
 	p := policyIn(t, "supervised", func(c *config.Config) { c.Security.AllowedDomains = []string{"*.wikipedia.org"} })
-	for _, url := range []string{"https://en.wikipedia.org/wiki/Landlock", "https://commons.m.wikipedia.org/w/index.php?title=Special:Search&search=privilege+separation+in+unix&ns0=1"} {
+	for _, url := range []string{"https://en.wikipedia.org/wiki/Landlock",
+		"https://commons.m.wikipedia.org/w/index.php?title=Special:Search&search=privilege+separation+in+unix&ns0=1"} {
 		if v := p.Decide(Call{Tool: "http", Args: record.Raw(`{"url":"` + url + `"}`)}); v.Outcome != Allow {
 			t.Errorf("%s: %+v", url, v)
 		}
@@ -294,18 +310,28 @@ func TestWhatAddressesTell(t *testing.T) {
 }
 
 func TestHTTP(t *testing.T) {
-	p := policyIn(t, "supervised", func(c *config.Config) { c.Security.AllowedDomains = []string{"example.com", "*.wikipedia.org"} })
+	p := policyIn(t, "supervised",
+		func(c *config.Config) { c.Security.AllowedDomains = []string{"example.com", "*.wikipedia.org"} })
 	for url, rule := range map[string]string{
 		"https://example.com/": "", "http://EXAMPLE.com.": "", "https://en.wikipedia.org:443/x?y#z": "",
-		"https://wikipedia.org/": "http.domain", "https://evilexample.com/": "http.domain", "https://example.com.evil.net/": "http.domain",
-		"https://x.example.com/": "http.domain", "https://evil-wikipedia.org/": "http.domain",
-		"http://127.0.0.1/": "http.url", "http://[::1]/": "http.url", "http://2130706433/": "http.url", "http://0x7f.1/": "http.url", "http://127.1/": "http.url",
-		"ftp://example.com/": "http.url", "file:///etc/passwd": "http.url", "//example.com": "http.url", "example.com": "http.url", "": "http.url",
-		"https://user@example.com/": "http.url", "https://example.com:8080/": "http.url", "https://example.com:/": "http.url",
-		"https://example.com\\@evil.net/": "http.url", "https://exa mple.com/": "http.url", "https://example.com/\n": "http.url",
-		"https://example.com%00.evil.net/": "http.url", "https://example%2ecom/": "http.url", "https://example.com:0443/": "http.url", "http://example.com:80:80/": "http.url",
-		"http://example.com../": "http.url", "https://.example.com/": "http.url", "http:///x": "http.url", "http://017700000001/": "http.url", "http://0/": "http.url", "https://*.wikipedia.org/": "http.url",
-		"https://example.com#@evil.net": "", "https://evil.net#example.com": "http.domain", "https://evil.net/?.wikipedia.org": "http.domain", "javascript:alert(1)": "http.url", "HTTPS://example.com/": "",
+		"https://wikipedia.org/": "http.domain", "https://evilexample.com/": "http.domain",
+		"https://example.com.evil.net/": "http.domain",
+		"https://x.example.com/":        "http.domain", "https://evil-wikipedia.org/": "http.domain",
+		"http://127.0.0.1/": "http.url", "http://[::1]/": "http.url", "http://2130706433/": "http.url",
+		"http://0x7f.1/": "http.url", "http://127.1/": "http.url",
+		"ftp://example.com/": "http.url", "file:///etc/passwd": "http.url", "//example.com": "http.url",
+		"example.com": "http.url", "": "http.url",
+		"https://user@example.com/": "http.url", "https://example.com:8080/": "http.url",
+		"https://example.com:/":           "http.url",
+		"https://example.com\\@evil.net/": "http.url", "https://exa mple.com/": "http.url",
+		"https://example.com/\n":           "http.url",
+		"https://example.com%00.evil.net/": "http.url", "https://example%2ecom/": "http.url",
+		"https://example.com:0443/": "http.url", "http://example.com:80:80/": "http.url",
+		"http://example.com../": "http.url", "https://.example.com/": "http.url", "http:///x": "http.url",
+		"http://017700000001/": "http.url", "http://0/": "http.url", "https://*.wikipedia.org/": "http.url",
+		"https://example.com#@evil.net": "", "https://evil.net#example.com": "http.domain",
+		"https://evil.net/?.wikipedia.org": "http.domain", "javascript:alert(1)": "http.url",
+		"HTTPS://example.com/": "",
 		"https://exämple.com/": "http.url", "https:example.com": "http.url", "https://[fe80::1%25lo]/": "http.url",
 	} {
 		args, _ := record.Encode(struct {

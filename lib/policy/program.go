@@ -196,8 +196,8 @@ func (m model) takesText() bool {
 	return len(m.Operands) == 1 && m.Operands[0] == programs.Text && !m.HasLast && m.Check == ""
 }
 
-// CheckPrograms holds what is known of each program to its examples. It is not done by the gate, but by the tests and by
-// clawsh config validate.
+// CheckPrograms holds what is known of each program to its examples. It is not done by the gate, but by the tests and
+// by clawsh config validate.
 func CheckPrograms() error {
 	p := &Policy{workspace: "/workspace", root: "/workspace", workspaceOnly: true, sandbox: "auto", fs: nowhere{}}
 	all := programs.All()
@@ -210,12 +210,14 @@ func CheckPrograms() error {
 	for _, known := range all {
 		for _, example := range known.Match {
 			if f := p.script(example, effortFor(context.Background())); f.rank() > 1 {
-				errs = append(errs, fmt.Errorf("programs: %s: %q is to be medium, is %s: %s", known.Names[0], example, f.risk, f.reason))
+				errs = append(errs, fmt.Errorf("programs: %s: %q is to be medium, is %s: %s", known.Names[0], example,
+					f.risk, f.reason))
 			}
 		}
 		for _, example := range known.NotMatch {
 			if f := p.script(example, effortFor(context.Background())); f.rank() < 2 {
-				errs = append(errs, fmt.Errorf("programs: %s: %q is to be high, is %s", known.Names[0], example, f.risk))
+				errs = append(errs, fmt.Errorf("programs: %s: %q is to be high, is %s", known.Names[0], example,
+					f.risk))
 			}
 		}
 	}

@@ -13,8 +13,8 @@ func TestProgramsHoldTheirExamples(t *testing.T) {
 	}
 }
 
-// TestRulesOfPrograms: every rule and check that a description names is there, and neither a builtin nor a rule of another kind
-// is judged by options.
+// TestRulesOfPrograms: every rule and check that a description names is there, and neither a builtin nor a rule of
+// another kind is judged by options.
 func TestRulesOfPrograms(t *testing.T) {
 	count := 0
 	for _, p := range programs.All() {

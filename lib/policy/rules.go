@@ -12,8 +12,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// Bounds of one rule: its own time, and what it may say. Calls are bounded themselves; a rule is written by who owns the
-// configuration, so that its memory is bounded by its time alone.
+// Bounds of one rule: its own time, and what it may say. Calls are bounded themselves; a rule is written by who owns
+// the configuration, so that its memory is bounded by its time alone.
 const (
 	ruleTime    = 100 * time.Millisecond
 	ruleResults = 2
@@ -44,8 +44,8 @@ func compileRules(rules []config.Rule) ([]rule, error) {
 	return out, errors.Join(errs...)
 }
 
-// CheckRules compiles a configuration's rules and holds each to its examples: calls as JSON, with tool and args. It returns
-// everything that is wrong.
+// CheckRules compiles a configuration's rules and holds each to its examples: calls as JSON, with tool and args. It
+// returns everything that is wrong.
 func CheckRules(cfg *config.Config, resolver Resolver) error {
 	rules, err := compileRules(cfg.OwnRules())
 	errs := []error{err}
@@ -127,8 +127,10 @@ func (p *Policy) input(c Call, v Verdict) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"tool": c.Tool, "args": args, "conversation_id": c.ConversationID, "risk": v.Risk, "rule": v.Rule, "reason": v.Reason,
-		"decision": v.Outcome.String(), "autonomy": p.autonomy, "workspace": p.root, "directory": p.directory, "confined": confined, "now": record.Now()}, nil
+	return map[string]any{"tool": c.Tool, "args": args, "conversation_id": c.ConversationID, "risk": v.Risk,
+		"rule": v.Rule, "reason": v.Reason,
+		"decision": v.Outcome.String(), "autonomy": p.autonomy, "workspace": p.root, "directory": p.directory,
+		"confined": confined, "now": record.Now()}, nil
 }
 
 // holds evaluates a rule: anything but one true or false is an error.
@@ -160,9 +162,9 @@ func (r rule) holds(input map[string]any, err error) (bool, error) {
 	return holds, nil
 }
 
-// byUserRules applies the user's rules to what the built-in ones decided: deny beats ask beats allow, and a rule that fails denies.
-// ask also makes a question of what supervision denies as high risk; allow answers questions, whoever asks them. Nothing
-// lifts a block, or anything at readonly.
+// byUserRules applies the user's rules to what the built-in ones decided: deny beats ask beats allow, and a rule that
+// fails denies. ask also makes a question of what supervision denies as high risk; allow answers questions, whoever
+// asks them. Nothing lifts a block, or anything at readonly.
 func (p *Policy) byUserRules(c Call, v Verdict) Verdict {
 	if len(p.rules) == 0 {
 		return v
@@ -173,7 +175,8 @@ func (p *Policy) byUserRules(c Call, v Verdict) Verdict {
 		r := &p.rules[i]
 		holds, err := r.holds(input, err)
 		if err != nil {
-			return Verdict{Outcome: Deny, Risk: v.Risk, Rule: "rule." + r.Name, Reason: fmt.Sprintf("the rule %s failed: %v", r.Name, err)}
+			return Verdict{Outcome: Deny, Risk: v.Risk, Rule: "rule." + r.Name,
+				Reason: fmt.Sprintf("the rule %s failed: %v", r.Name, err)}
 		}
 		if holds && outdated(r.Rule) {
 			if v.Outcome == Ask {

@@ -18,7 +18,8 @@ func TestOwnRules(t *testing.T) {
 	ask := config.Rule{Name: "a", When: `true`, Decide: "ask"}
 	allow := config.Rule{Name: "y", When: `true`, Decide: "allow"}
 	never := config.Rule{Name: "n", When: `false`, Decide: "deny"}
-	read, write, block, high := `{"path":"a.txt"}`, `{"path":"x","content":"y"}`, `{"path":"../x"}`, `{"command":"make"}`
+	read, write, block, high := `{"path":"a.txt"}`, `{"path":"x","content":"y"}`, `{"path":"../x"}`,
+		`{"command":"make"}`
 	for _, c := range []struct {
 		autonomy   string
 		rules      []config.Rule
@@ -60,7 +61,9 @@ func TestOwnRules(t *testing.T) {
 // A rule that fails denies, in no more than its time, and sees nothing but the call.
 func TestRulesThatFail(t *testing.T) {
 	t.Setenv("PLANTED_SECRET", "value")
-	for _, when := range []string{`error("x")`, `1`, `null`, `empty`, `true, false`, `.args.path | test(1)`, `range(1e12) | select(. < 0)`, `[range(1e12)]`, `def f: f; f`, `"a" * 100 | halt_error`, `repeat(.)`, `env.PLANTED_SECRET == "value" or error("no")`, `$ENV.PLANTED_SECRET == "value" or error("no")`} {
+	for _, when := range []string{`error("x")`, `1`, `null`, `empty`, `true, false`, `.args.path | test(1)`,
+		`range(1e12) | select(. < 0)`, `[range(1e12)]`, `def f: f; f`, `"a" * 100 | halt_error`, `repeat(.)`,
+		`env.PLANTED_SECRET == "value" or error("no")`, `$ENV.PLANTED_SECRET == "value" or error("no")`} {
 		p := withRules(t, "full", config.Rule{Name: "r", When: when, Decide: "allow"})
 		start := time.Now()
 		v := p.Decide(Call{Tool: "file_read", Args: record.Raw(`{"path":"a.txt"}`)})
@@ -79,15 +82,20 @@ func TestRulesAreCheckedByTheirExamples(t *testing.T) {
 		policyIn(t, "supervised", func(c *config.Config) { copied := *c; copied.Security.Rules = rules; out = &copied })
 		return out
 	}
-	ok := config.Rule{Name: "a", When: `.args.path == "x" and .risk == "low"`, Decide: "deny", Match: []string{`{"tool":"file_read","args":{"path":"x"}}`}, NotMatch: []string{`{"tool":"file_read","args":{"path":"y"}}`}}
+	ok := config.Rule{Name: "a", When: `.args.path == "x" and .risk == "low"`, Decide: "deny",
+		Match:    []string{`{"tool":"file_read","args":{"path":"x"}}`},
+		NotMatch: []string{`{"tool":"file_read","args":{"path":"y"}}`}}
 	if err := CheckRules(cfg(ok), OS{}); err != nil {
 		t.Error(err)
 	}
-	bad := config.Rule{Name: "b", When: `.args.path == "x"`, Decide: "deny", Match: []string{`{"tool":"t","args":{"path":"y"}}`, `nonsense`}, NotMatch: []string{`{"tool":"t","args":{"path":"x"}}`}}
+	bad := config.Rule{Name: "b", When: `.args.path == "x"`, Decide: "deny",
+		Match:    []string{`{"tool":"t","args":{"path":"y"}}`, `nonsense`},
+		NotMatch: []string{`{"tool":"t","args":{"path":"x"}}`}}
 	syntax := config.Rule{Name: "c", When: `.a |`, Decide: "deny"}
 	modules := config.Rule{Name: "m", When: `import "x" as x; true`, Decide: "deny"}
 	err := CheckRules(cfg(bad, syntax, modules), OS{})
-	for _, want := range []string{"b: match 1: the rule does not match", "b: match 2: not a call", "b: not_match 1: the rule matches", "c: when:", "m: when:"} {
+	for _, want := range []string{"b: match 1: the rule does not match", "b: match 2: not a call",
+		"b: not_match 1: the rule matches", "c: when:", "m: when:"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
@@ -113,7 +121,8 @@ func FuzzRules(f *testing.F) {
 			return
 		}
 		p := &Policy{autonomy: "supervised", rules: rules}
-		if v := p.byUserRules(Call{Tool: "t", Args: record.Raw(args)}, Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "x", Reason: "y"}); v.Outcome != Deny {
+		if v := p.byUserRules(Call{Tool: "t", Args: record.Raw(args)},
+			Verdict{Outcome: Deny, Risk: record.RiskHigh, Rule: "x", Reason: "y"}); v.Outcome != Deny {
 			t.Errorf("%q lets through what was denied: %+v", when, v)
 		}
 	})

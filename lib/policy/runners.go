@@ -97,7 +97,8 @@ func wrapped(p *programs.Program) runner {
 func timed(inner runner) runner {
 	return func(j *judge, argv []value, s *state, depth int) finding {
 		was := j.timed
-		j.timed = !slices.ContainsFunc(argv[1:min(len(argv), 6)], func(v value) bool { return !v.known || strings.Trim(v.text, "+-0.smhd") == "" })
+		j.timed = !slices.ContainsFunc(argv[1:min(len(argv), 6)],
+			func(v value) bool { return !v.known || strings.Trim(v.text, "+-0.smhd") == "" })
 		defer func() { j.timed = was }()
 		return inner(j, argv, s, depth)
 	}
@@ -109,7 +110,8 @@ func (j *judge) wrappedRun(argv []value, s *state, depth int) finding {
 		return unknownYet("the command it runs")
 	}
 	name := argv[0].text
-	if _, isBuiltin := builtins[name]; isBuiltin && !slices.Contains([]string{"echo", "true", "false", "pwd", "printf", "test", "["}, name) {
+	if _, isBuiltin := builtins[name]; isBuiltin &&
+		!slices.Contains([]string{"echo", "true", "false", "pwd", "printf", "test", "["}, name) {
 		return stricter(high("command.unlisted", "%+q is not on the allowlist", bounded(name)), j.anyPaths(argv[1:], s))
 	}
 	return j.run(argv, s, depth+1)
@@ -183,8 +185,8 @@ func envRunner(j *judge, argv []value, s *state, depth int) finding {
 	return stricter(f, j.wrappedRun(rest, s, depth))
 }
 
-// xargsRunner judges xargs: what it adds to the command is only known at run time, so the command must be one that does no
-// harm with any words.
+// xargsRunner judges xargs: what it adds to the command is only known at run time, so the command must be one that does
+// no harm with any words.
 func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 	j.note("xargs")
 	rest := argv[1:]
@@ -197,7 +199,8 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 		switch {
 		case w == "--":
 			rest = rest[1:]
-		case w == "-0" || w == "-r" || w == "-t" || w == "-x" || w == "--null" || w == "--no-run-if-empty" || w == "-0r" || w == "-r0":
+		case w == "-0" || w == "-r" || w == "-t" || w == "-x" || w == "--null" || w == "--no-run-if-empty" ||
+			w == "-0r" || w == "-r0":
 			if w == "--null" || strings.Contains(w, "0") {
 				apart = ""
 			}
@@ -223,7 +226,8 @@ func xargsRunner(j *judge, argv []value, s *state, depth int) finding {
 	if len(rest) == 0 {
 		return medium("command.allowlist", "runs xargs, which prints its input")
 	}
-	f := stricter(j.withAnyWords(rest, s, depth, replace), medium("command.allowlist", "runs a program with arguments from its input"))
+	f := stricter(j.withAnyWords(rest, s, depth, replace),
+		medium("command.allowlist", "runs a program with arguments from its input"))
 	if s.found != nil && (f.rank() < 2 || s.lost) && !programs.Is(rest[0].text, programs.Prints) {
 		if f = stricter(f, j.links(*s.found, s)); apart != "" || !s.found.zero {
 			f = stricter(f, j.lines(*s.found, apart, s))
@@ -256,7 +260,9 @@ func (j *judge) withAnyWords(argv []value, s *state, depth int, replace string) 
 	}
 	f := j.wrappedRun(argv, s, depth)
 	if f.rank() < 2 && !programs.Is(name, programs.AnyWords) {
-		f = high("command.words", "arguments of %+q are only known at run time, and with some of them it could do more than read", bounded(name))
+		f = high("command.words",
+			"arguments of %+q are only known at run time, and with some of them it could do more than read",
+			bounded(name))
 		return stricter(f, j.everyPath(argv[1:], s, writing))
 	}
 	return f

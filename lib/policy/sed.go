@@ -2,8 +2,8 @@ package policy
 
 import "strings"
 
-// sedScript says what in a sed script does more than edit text, or what this cannot read; "" if nothing does. The files are those that
-// it writes.
+// sedScript says what in a sed script does more than edit text, or what this cannot read; "" if nothing does. The files
+// are those that it writes.
 func sedScript(src string) (why string, files []string) {
 	s := &sedReader{src: src}
 	for {
@@ -73,7 +73,8 @@ func (s *sedReader) command() string {
 		s.skip(" \t0123456789")
 	case 'b', 't', 'T', ':':
 		s.skip(" \t")
-		s.skip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") // a label ends at a blank: another command may follow
+		// a label ends at a blank: another command may follow
+		s.skip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 	case 'a', 'i', 'c':
 		s.text()
 		return ""
@@ -142,7 +143,8 @@ func (s *sedReader) address() bool {
 	return true
 }
 
-// until skips to behind the next delimiter. In a bracket of a pattern it might stand for itself: such patterns are not read.
+// until skips to behind the next delimiter. In a bracket of a pattern it might stand for itself: such patterns are not
+// read.
 func (s *sedReader) until(d byte, pattern bool) bool {
 	bracket := false
 	for !s.end() {

@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of a script. The parser has none of its own: a million brackets would end the process. Five hundred cost it some
-// milliseconds.
+// Bounds of a script. The parser has none of its own: a million brackets would end the process. Five hundred cost it
+// some milliseconds.
 const (
 	maxScriptBytes = 64 << 10
 	maxBrackets    = 500
@@ -22,8 +22,8 @@ type command struct {
 	literal []bool // which words are what they look like
 }
 
-// name is the base name of the command word, in lower case, since some file systems take RM for rm. Where a part of the word
-// is only known at run time, it is the name for the case that this part is empty.
+// name is the base name of the command word, in lower case, since some file systems take RM for rm. Where a part of the
+// word is only known at run time, it is the name for the case that this part is empty.
 func (c command) name() string {
 	if len(c.words) == 0 {
 		return ""
@@ -69,7 +69,9 @@ func (p *Policy) scriptAt(text string, e effort, s *state) finding {
 		return low("command.harmless", "only reads inside the workspace, by %s", commands(j.names))
 	}
 	if len(j.free) > 0 {
-		return medium("command.listed", "runs %s inside the workspace; with %q that can be any code, inside the sandbox", commands(j.names), bounded(j.free[0]))
+		return medium("command.listed",
+			"runs %s inside the workspace; with %q that can be any code, inside the sandbox", commands(j.names),
+			bounded(j.free[0]))
 	}
 	return medium("command.allowlist", "runs %s inside the workspace", commands(j.names))
 }
@@ -82,8 +84,8 @@ func commands(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// unsafeBytes refuses what people, parsers and shells read differently, before anything is parsed. Brackets are counted, not
-// matched: that cannot be deceived by quotes, and nobody needs so many.
+// unsafeBytes refuses what people, parsers and shells read differently, before anything is parsed. Brackets are
+// counted, not matched: that cannot be deceived by quotes, and nobody needs so many.
 func unsafeBytes(text string) finding {
 	if len(text) > maxScriptBytes || !utf8.ValidString(text) {
 		return blocked("shell.unsafe_bytes", "the command is longer than %d bytes, or not UTF-8", maxScriptBytes)
@@ -92,7 +94,8 @@ func unsafeBytes(text string) finding {
 	for _, r := range text {
 		switch {
 		case r == '\n' || r == '\t':
-		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Zs, r) && r != ' ' || blank(r):
+		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Zs, r) &&
+			r != ' ' || blank(r):
 			return blocked("shell.unsafe_bytes", "the command contains the invisible character %U", r)
 		case strings.ContainsRune("({`[", r):
 			if brackets++; brackets > maxBrackets {

@@ -17,8 +17,8 @@ type unwrapped struct {
 // maxCommands bounds how many commands one simple command is taken for.
 const maxCommands = 64
 
-// unwrap finds all that a command could run. Where it depends on options that are not known here, each word that could be
-// the inner command is taken for one.
+// unwrap finds all that a command could run. Where it depends on options that are not known here, each word that could
+// be the inner command is taken for one.
 func unwrap(c command) unwrapped {
 	u := unwrapped{}
 	starts, scripts := []int{0}, map[int]bool{}

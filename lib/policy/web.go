@@ -32,8 +32,8 @@ func (p *Policy) http(address string) finding {
 	return blocked("http.domain", "%s is not among the allowed domains", host)
 }
 
-// maxChosenHost is how long the part of a host's name may be that the caller chooses, below an allowed domain with *: names are
-// read by name servers, too.
+// maxChosenHost is how long the part of a host's name may be that the caller chooses, below an allowed domain with *:
+// names are read by name servers, too.
 const maxChosenHost = 40
 
 // tells judges what a request says to the server that it reads from: its address is a message, too.
@@ -45,7 +45,8 @@ func (p *Policy) tells(raw, host, domain, chosen string) finding {
 		return medium("http.tells", "reads from the allowed domain %s, but the host name could carry data out", domain)
 	}
 	if told := len(raw) - len("http://") - len(host) + len(chosen); told > max(p.urlBytes, len("s/")) {
-		return medium("http.tells", "sends %s to the allowed domain %s in the address, of which %d go unasked", spelling.Count(told, "byte"), domain, p.urlBytes)
+		return medium("http.tells", "sends %s to the allowed domain %s in the address, of which %d go unasked",
+			spelling.Count(told, "byte"), domain, p.urlBytes)
 	}
 	return low("http.domain", "reads from the allowed domain %s", domain)
 }

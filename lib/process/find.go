@@ -76,7 +76,8 @@ func executable(path string) bool {
 
 // passed are the variables that children get if they are set: what programs need, and nothing that could contain a
 // secret.
-var passed = []string{"PATH", "HOME", "TMPDIR", "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG"}
+var passed = []string{"PATH", "HOME", "TMPDIR", "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "USER", "LOGNAME",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG"}
 
 // Environment selects from environ what a child may see: the allowlist, LC_* and CLAWSH_* variables, and the named
 // extras. A variable whose name looks like a secret's (key, token, secret, password, credential) passes only as an

@@ -7,7 +7,8 @@ import (
 )
 
 func TestEnvironmentIsAnAllowlist(t *testing.T) {
-	environ := []string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "CLAWSH_HOME=/c", "CLAWSH_API_KEY=s", "OPENAI_API_KEY=s", "LD_PRELOAD=x", "FOO=1", "bad", "AWS_SECRET=s",
+	environ := []string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "CLAWSH_HOME=/c", "CLAWSH_API_KEY=s", "OPENAI_API_KEY=s",
+		"LD_PRELOAD=x", "FOO=1", "bad", "AWS_SECRET=s",
 		"LC_TOKEN=s", "CLAWSH_PASSWORD=s", "CLAWSH_credential=s", "PATHS=x", "=x", "XPATH=x", "SSH_AUTH_SOCK=/s"}
 	if got := Environment(environ); !slices.Equal(got, []string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "CLAWSH_HOME=/c"}) {
 		t.Errorf("%v", got)
@@ -15,7 +16,8 @@ func TestEnvironmentIsAnAllowlist(t *testing.T) {
 	if got := Environment(nil); got == nil {
 		t.Error("nil would be taken for our own environment")
 	}
-	if got := Environment(environ, "OPENAI_API_KEY"); !slices.Contains(got, "OPENAI_API_KEY=s") || slices.Contains(got, "AWS_SECRET=s") {
+	if got := Environment(environ, "OPENAI_API_KEY"); !slices.Contains(got, "OPENAI_API_KEY=s") ||
+		slices.Contains(got, "AWS_SECRET=s") {
 		t.Errorf("%v", got)
 	}
 }
@@ -36,7 +38,8 @@ func TestFindNeverLooksHere(t *testing.T) {
 	}
 	os.Mkdir(dir+"/claw-dir", 0o755)
 	os.WriteFile(dir+"/claw-text", nil, 0o644)
-	for _, name := range []string{"", "claw-dir", "claw-text", "claw-none", ".", "..", "./claw-x", "../claw-x", dir + "/claw-x"} {
+	for _, name := range []string{"", "claw-dir", "claw-text", "claw-none", ".", "..", "./claw-x", "../claw-x",
+		dir + "/claw-x"} {
 		if _, err := Find(name); err == nil {
 			t.Errorf("found %q", name)
 		}

@@ -10,9 +10,9 @@ import (
 // killRounds bounds how often processes are listed and killed that appear faster than they can be listed.
 const killRounds = 100
 
-// killTree kills a process that we have not reaped yet, its group and, where they can be found, its descendants that have
-// left the group. All are stopped before they are killed, so that none can start another one, or lose its parent and with
-// it our trace, meanwhile.
+// killTree kills a process that we have not reaped yet, its group and, where they can be found, its descendants that
+// have left the group. All are stopped before they are killed, so that none can start another one, or lose its parent
+// and with it our trace, meanwhile.
 func killTree(pid int) {
 	syscall.Kill(-pid, syscall.SIGSTOP)
 	var found []int

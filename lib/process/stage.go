@@ -98,8 +98,9 @@ func (s *Stage) pipes(spec Spec, theirs *[]*os.File) (in, out *os.File, err erro
 	return in, out, nil
 }
 
-// launcher is a thread that lives as long as we do: Linux sends the death signal of a child (prctl(2), PR_SET_PDEATHSIG)
-// when the thread that started it ends, not when the process does, and Go ends threads as it likes. It keeps no state.
+// launcher is a thread that lives as long as we do: Linux sends the death signal of a child (prctl(2),
+// PR_SET_PDEATHSIG) when the thread that started it ends, not when the process does, and Go ends threads as it likes.
+// It keeps no state.
 var launcher = sync.OnceValue(func() chan func() {
 	work := make(chan func())
 	go func() {
@@ -111,8 +112,8 @@ var launcher = sync.OnceValue(func() chan func() {
 	return work
 })
 
-// Launch starts a command from a thread that lives as long as this process, so that a death signal (Pdeathsig) comes when the
-// process ends and not when the thread does.
+// Launch starts a command from a thread that lives as long as this process, so that a death signal (Pdeathsig) comes
+// when the process ends and not when the thread does.
 func Launch(cmd *exec.Cmd) error {
 	done := make(chan error)
 	launcher() <- func() { done <- cmd.Start() }
@@ -122,8 +123,8 @@ func Launch(cmd *exec.Cmd) error {
 // Exited is closed when the stage has ended.
 func (s *Stage) Exited() <-chan struct{} { return s.exited }
 
-// Wait waits until the stage has ended, and returns an *exec.ExitError if that was not with exit code 0. It may be called
-// any number of times.
+// Wait waits until the stage has ended, and returns an *exec.ExitError if that was not with exit code 0. It may be
+// called any number of times.
 func (s *Stage) Wait() error {
 	<-s.exited
 	return s.err

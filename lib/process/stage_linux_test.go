@@ -46,7 +46,8 @@ func TestStage(t *testing.T) {
 	if !strings.Contains(s.Describe(), "cat: killed by signal 9") {
 		t.Error(s.Describe())
 	}
-	if _, err := Start(t.Context(), Spec{Name: "none", Path: "/nonexistent"}); err == nil || !strings.Contains(err.Error(), "start none") {
+	if _, err := Start(t.Context(), Spec{Name: "none", Path: "/nonexistent"}); err == nil ||
+		!strings.Contains(err.Error(), "start none") {
 		t.Error(err)
 	}
 }
@@ -61,8 +62,10 @@ func TestStopIsGentleFirst(t *testing.T) {
 	}{
 		{"echo; cat; exit 3", limit, "x: exit status 3", Failed},
 		{"echo; exit 0", limit, "x: exit status 0", Succeeded},
-		{"trap 'exit 4' TERM; echo; while :; do read -t 0.01 x; done </dev/zero", time.Second, "x: exit status 4", Failed},
-		{"trap '' TERM; echo; while :; do read -t 0.01 x; done </dev/zero", 50 * time.Millisecond, "x: killed by signal 9 (killed)", Signalled},
+		{"trap 'exit 4' TERM; echo; while :; do read -t 0.01 x; done </dev/zero", time.Second, "x: exit status 4",
+			Failed},
+		{"trap '' TERM; echo; while :; do read -t 0.01 x; done </dev/zero", 50 * time.Millisecond,
+			"x: killed by signal 9 (killed)", Signalled},
 	} {
 		s, err := Start(t.Context(), Spec{Name: "x", Path: "/bin/bash", Args: []string{"-c", c.script}})
 		if err != nil {
@@ -82,7 +85,8 @@ func TestJoinedStages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := Start(t.Context(), Spec{Name: "one", Path: "/bin/sh", Args: []string{"-c", "sed s/a/b/"}, Env: []string{"PATH=/bin:/usr/bin"}, Stdout: w})
+	first, err := Start(t.Context(), Spec{Name: "one", Path: "/bin/sh", Args: []string{"-c", "sed s/a/b/"},
+		Env: []string{"PATH=/bin:/usr/bin"}, Stdout: w})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +127,8 @@ func TestStageIsOneOfUs(t *testing.T) {
 		t.Errorf("without an environment it got ours: %s", out)
 	}
 	sid, _ := unix.Getsid(0)
-	if got, want := strings.Fields(say(t, "/bin/cat /proc/self/stat")), fmt.Sprint(unix.Getpgrp(), " ", sid); len(got) < 6 || got[4]+" "+got[5] != want {
+	if got, want := strings.Fields(say(t, "/bin/cat /proc/self/stat")),
+		fmt.Sprint(unix.Getpgrp(), " ", sid); len(got) < 6 || got[4]+" "+got[5] != want {
 		t.Errorf("group and session are %s, want %s", got, want)
 	}
 	secret, err := os.Create(t.TempDir() + "/descriptor")
@@ -131,14 +136,16 @@ func TestStageIsOneOfUs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer secret.Close()
-	if out := say(t, "ls -l /proc/self/fd"); !strings.Contains(out, "0 -> pipe:") || strings.Contains(out, secret.Name()) {
+	if out := say(t, "ls -l /proc/self/fd"); !strings.Contains(out, "0 -> pipe:") ||
+		strings.Contains(out, secret.Name()) {
 		t.Errorf("it inherits descriptors: %q", out)
 	}
 }
 
 func TestCancelKillsStage(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := Start(ctx, Spec{Name: "x", Path: "/bin/sh", Args: []string{"-c", "trap '' TERM; echo; while :; do :; done"}})
+	s, err := Start(ctx, Spec{Name: "x", Path: "/bin/sh",
+		Args: []string{"-c", "trap '' TERM; echo; while :; do :; done"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +158,8 @@ func TestCancelKillsStage(t *testing.T) {
 
 // A stage that we leave behind, by the worst of deaths, is told to finish.
 func TestStageIsToldOfOurDeath(t *testing.T) {
-	out := helper(t, "die", "trap 'echo finished; exit' TERM; echo started; kill -KILL $PPID; for i in $(seq 500); do sleep 0.01; done; echo nobody told")
+	out := helper(t, "die",
+		"trap 'echo finished; exit' TERM; echo started; kill -KILL $PPID; for i in $(seq 500); do sleep 0.01; done; echo nobody told")
 	for _, want := range []string{"started", "finished"} {
 		if got := <-out; got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -176,7 +184,8 @@ func TestStageOutlivesThread(t *testing.T) {
 	if s == nil {
 		return
 	}
-	for end := time.Now().Add(limit); unix.Tgkill(os.Getpid(), thread, 0) == nil && thread != os.Getpid(); runtime.Gosched() {
+	for end := time.Now().Add(limit); unix.Tgkill(os.Getpid(), thread, 0) == nil &&
+		thread != os.Getpid(); runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatal("the thread does not end")
 		}

@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "die":
-		stage, err := Start(context.Background(), Spec{Name: "x", Path: argv[0], Args: argv[1:], Env: os.Environ(), Stdout: os.Stdout})
+		stage, err := Start(context.Background(),
+			Spec{Name: "x", Path: argv[0], Args: argv[1:], Env: os.Environ(), Stdout: os.Stdout})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -85,7 +86,8 @@ func TestRunTree(t *testing.T) {
 	if out, _, _ := run(t, t.Context(), "readlink /proc/self/fd/0"); out != "/dev/null\n" {
 		t.Errorf("stdin is %s", out)
 	}
-	if out, _, _ := run(t, t.Context(), "ps -o sid= -p $$; echo $$"); len(strings.Fields(out)) != 2 || strings.Fields(out)[0] != strings.Fields(out)[1] {
+	if out, _, _ := run(t, t.Context(), "ps -o sid= -p $$; echo $$"); len(strings.Fields(out)) != 2 ||
+		strings.Fields(out)[0] != strings.Fields(out)[1] {
 		t.Errorf("no session of its own: %q", out)
 	}
 	for _, argv := range [][]string{nil, {}, {""}, {"/nonexistent"}, {"/"}} {
@@ -98,7 +100,8 @@ func TestRunTree(t *testing.T) {
 func TestRunTreePassesInputAndDirectory(t *testing.T) {
 	var out, errOut bytes.Buffer
 	dir := t.TempDir()
-	code, err := RunTree(t.Context(), TreeSpec{Argv: []string{"/bin/sh", "-c", "cat; pwd; echo $X >&2"}, Dir: dir, Env: []string{"X=y"},
+	code, err := RunTree(t.Context(), TreeSpec{Argv: []string{"/bin/sh", "-c", "cat; pwd; echo $X >&2"}, Dir: dir,
+		Env:   []string{"X=y"},
 		Stdin: strings.NewReader("in\n"), Stdout: &out, Stderr: &errOut})
 	if code != 0 || err != nil || out.String() != "in\n"+dir+"\n" || errOut.String() != "y\n" {
 		t.Errorf("%d, %v, %q, %q", code, err, out.String(), errOut.String())
@@ -108,7 +111,8 @@ func TestRunTreePassesInputAndDirectory(t *testing.T) {
 func TestRunTreeAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if code, err := RunTree(ctx, TreeSpec{Argv: []string{"/bin/true"}}); code != -1 || !errors.Is(err, context.Canceled) {
+	if code, err := RunTree(ctx, TreeSpec{Argv: []string{"/bin/true"}}); code != -1 ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("started although ctx had ended: %d, %v", code, err)
 	}
 }
@@ -154,7 +158,8 @@ func TestCancelKillsTheTree(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		out := writer(func([]byte) { cancel(why) })
 		start := time.Now()
-		code, err := RunTree(ctx, TreeSpec{Argv: []string{"/bin/sh", "-c", strings.ReplaceAll(script, "%s", marker)}, Stdout: out})
+		code, err := RunTree(ctx, TreeSpec{Argv: []string{"/bin/sh", "-c", strings.ReplaceAll(script, "%s", marker)},
+			Stdout: out})
 		if !errors.Is(err, why) || code != 128+9 || time.Since(start) > limit {
 			t.Errorf("%s: %d, %v after %s", script, code, err, time.Since(start))
 		}
@@ -171,10 +176,12 @@ func (f writer) Write(p []byte) (int, error) {
 }
 
 func TestNothingStaysBehind(t *testing.T) {
-	for i, script := range []string{"sleep %s & exit 0", "sleep %s >/dev/null 2>&1 & exit 0", "(sleep %s & sleep %s &) & exit 0"} {
+	for i, script := range []string{"sleep %s & exit 0", "sleep %s >/dev/null 2>&1 & exit 0",
+		"(sleep %s & sleep %s &) & exit 0"} {
 		marker := mark(20 + i)
 		start := time.Now()
-		if _, code, err := run(t, t.Context(), strings.ReplaceAll(script, "%s", marker)); code != 0 || err != nil || time.Since(start) > limit {
+		if _, code, err := run(t, t.Context(), strings.ReplaceAll(script, "%s", marker)); code != 0 || err != nil ||
+			time.Since(start) > limit {
 			t.Errorf("%s: %d, %v, %s", script, code, err, time.Since(start))
 		}
 		gone(t, marker)
@@ -183,7 +190,8 @@ func TestNothingStaysBehind(t *testing.T) {
 
 // One that left the group and holds the pipe cannot hold us, and is killed as a descendant.
 func TestDaemon(t *testing.T) {
-	for n, script := range []string{"setsid sleep %s & exit 3", "setsid sh -c 'setsid sleep %s & exit' & wait; exit 3"} {
+	for n, script := range []string{"setsid sleep %s & exit 3",
+		"setsid sh -c 'setsid sleep %s & exit' & wait; exit 3"} {
 		marker := mark(30 + n)
 		out := helper(t, "daemon", strings.ReplaceAll(script, "%s", marker))
 		if got := <-out; got != "3 <nil>" {

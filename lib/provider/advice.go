@@ -47,14 +47,16 @@ func (a *attempt) authAdvice(status int) string {
 // urlAdvice is for answers of something that is not an API.
 func (a *attempt) urlAdvice() string {
 	if !strings.HasSuffix(strings.TrimRight(a.server.base.Path, "/"), "/v1") && a.server.base.RawQuery == "" {
-		return "base_url usually ends in /v1: try " + a.server.base.Scheme + "://" + a.server.base.Host + strings.TrimRight(a.server.base.Path, "/") + "/v1"
+		return "base_url usually ends in /v1: try " + a.server.base.Scheme + "://" +
+			a.server.base.Host + strings.TrimRight(a.server.base.Path, "/") + "/v1"
 	}
 	return "are base_url and model right? base_url is what comes before " + a.server.wire.Ask
 }
 
 func (a *attempt) requestAdvice(said dialect.Complaint) string {
 	words := strings.ToLower(said.Text)
-	for _, f := range []struct{ word, setting string }{{"temperature", "temperature"}, {"max_tokens", "max_output_tokens"}, {"max_completion_tokens", "max_output_tokens"}} {
+	for _, f := range []struct{ word, setting string }{{"temperature", "temperature"},
+		{"max_tokens", "max_output_tokens"}, {"max_completion_tokens", "max_output_tokens"}} {
 		if strings.Contains(words, f.word) {
 			return "change " + f.setting + " in [providers.models." + a.server.name + "]"
 		}

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// streamFactor is how much longer than its text a stream may be: each token comes in a few hundred bytes of wrapping.
+	// streamFactor is how much longer than its text a stream may be: each token comes in a few hundred bytes of
+	// wrapping.
 	streamFactor = 128
 	// maxPayloadBytes limits the payload that is kept with a response.
 	maxPayloadBytes = 64 << 10
@@ -141,7 +142,8 @@ func (a *attempt) whole(ctx context.Context, in io.Reader) (*record.Response, er
 
 // payload returns the answer as received if it fits into a record and contains no key, otherwise nil.
 func (a *attempt) payload(b []byte) record.Raw {
-	if raw := record.Raw(bytes.TrimSpace(b)); len(raw) <= maxPayloadBytes && dialect.Fits(raw) && !a.keys.HiddenIn(raw) {
+	if raw := record.Raw(bytes.TrimSpace(b)); len(raw) <= maxPayloadBytes && dialect.Fits(raw) &&
+		!a.keys.HiddenIn(raw) {
 		return raw
 	}
 	return nil

@@ -10,13 +10,14 @@ import (
 )
 
 // aboutFiles are the words at which the built-in script lists the workspace.
-var aboutFiles = []string{"file", "files", "folder", "folders", "directory", "directories", "dir", "list", "ls", "project", "workspace"}
+var aboutFiles = []string{"file", "files", "folder", "folders", "directory", "directories", "dir", "list", "ls",
+	"project", "workspace"}
 
 // maxEchoBytes limits how much of a message the built-in script repeats.
 const maxEchoBytes = 400
 
-// builtin is the script of a mock without a fixture. Asked about files it calls file_list, if that is offered, and answers
-// from the result; it never pretends to be more than a mock.
+// builtin is the script of a mock without a fixture. Asked about files it calls file_list, if that is offered, and
+// answers from the result; it never pretends to be more than a mock.
 func builtin(req *record.Request) *step {
 	last, question := record.Message{}, ""
 	for _, m := range req.Messages {

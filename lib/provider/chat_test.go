@@ -27,14 +27,16 @@ func at(t *testing.T, change func(*config.Provider), answer http.HandlerFunc) Pr
 	srv := httptest.NewServer(answer)
 	t.Cleanup(srv.Close)
 	cfg := config.Default(t.TempDir())
-	p := config.Provider{Kind: "openai-compatible", BaseURL: srv.URL + "/v1/", Model: "m", APIKeyEnv: "TEST_KEY", TimeoutS: 5, IdleTimeoutS: 5}
+	p := config.Provider{Kind: "openai-compatible", BaseURL: srv.URL + "/v1/", Model: "m", APIKeyEnv: "TEST_KEY",
+		TimeoutS: 5, IdleTimeoutS: 5}
 	if change != nil {
 		change(&p)
 	}
 	cfg.Limits.MaxResponseBytes = 64 << 10
 	cfg.Providers["web"] = p
-	made, err := New(cfg, "web", Options{Getenv: func(n string) string { return map[string]string{"TEST_KEY": testKey}[n] },
-		wait: func(ctx context.Context, d time.Duration) error { return ctx.Err() }})
+	made, err := New(cfg, "web",
+		Options{Getenv: func(n string) string { return map[string]string{"TEST_KEY": testKey}[n] },
+			wait: func(ctx context.Context, d time.Duration) error { return ctx.Err() }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,9 @@ func ask(p Provider, stream bool) (*record.Response, string, error) {
 		onDelta = func(s string) error { deltas.WriteString(s); return nil }
 	}
 	resp, err := p.Chat(context.Background(), &record.Request{ID: "req-1", SystemPrompt: "be brief",
-		Messages: []record.Message{{Role: "user", Content: "hi"}}, Tools: []record.Tool{{Name: "time", Description: "d", Parameters: record.Raw(`{"type":"object"}`)}}}, onDelta)
+		Messages: []record.Message{{Role: "user", Content: "hi"}},
+		Tools:    []record.Tool{{Name: "time", Description: "d", Parameters: record.Raw(`{"type":"object"}`)}}},
+		onDelta)
 	return resp, deltas.String(), err
 }
 
@@ -73,7 +77,8 @@ func TestRequestAndAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.FinalText != "fine" || resp.Model != "m-2" || resp.Usage.InputTokens != 3 || resp.FinishReason != "stop" || len(resp.RawProviderPayload) == 0 {
+	if resp.FinalText != "fine" || resp.Model != "m-2" || resp.Usage.InputTokens != 3 || resp.FinishReason != "stop" ||
+		len(resp.RawProviderPayload) == 0 {
 		t.Errorf("%+v", resp)
 	}
 	if auth != "Bearer "+testKey || path != "/v1/chat/completions" {
@@ -92,11 +97,16 @@ func TestFailures(t *testing.T) {
 		code       string
 		tries      int32
 	}{
-		{"401", "no", 401, dialect.CodeAuth, 1}, {"403", "no", 403, dialect.CodeAuth, 1}, {"400", "bad", 400, dialect.CodeBadRequest, 1}, {"404", "", 404, dialect.CodeBadRequest, 1},
-		{"429", "slow", 429, dialect.CodeRateLimit, 3}, {"500", "boom", 500, dialect.CodeServer, 3}, {"503", "", 503, dialect.CodeServer, 3}, {"302", "", 302, dialect.CodeBadRequest, 1},
-		{"a web page", "<html>", 200, dialect.CodeBadResponse, 1}, {"nothing", "", 200, dialect.CodeBadResponse, 2}, {"no choices", `{"choices":[]}`, 200, dialect.CodeBadResponse, 2},
-		{"no message", `{"choices":[{}]}`, 200, dialect.CodeBadResponse, 2}, {"neither JSON nor stream", "OK", 200, dialect.CodeBadResponse, 2},
-		{"duplicate names", `{"choices":[],"choices":[]}`, 200, dialect.CodeBadResponse, 2}, {"error in 200", `{"error":{"message":"overloaded"}}`, 200, dialect.CodeServer, 3},
+		{"401", "no", 401, dialect.CodeAuth, 1}, {"403", "no", 403, dialect.CodeAuth, 1},
+		{"400", "bad", 400, dialect.CodeBadRequest, 1}, {"404", "", 404, dialect.CodeBadRequest, 1},
+		{"429", "slow", 429, dialect.CodeRateLimit, 3}, {"500", "boom", 500, dialect.CodeServer, 3},
+		{"503", "", 503, dialect.CodeServer, 3}, {"302", "", 302, dialect.CodeBadRequest, 1},
+		{"a web page", "<html>", 200, dialect.CodeBadResponse, 1}, {"nothing", "", 200, dialect.CodeBadResponse, 2},
+		{"no choices", `{"choices":[]}`, 200, dialect.CodeBadResponse, 2},
+		{"no message", `{"choices":[{}]}`, 200, dialect.CodeBadResponse, 2},
+		{"neither JSON nor stream", "OK", 200, dialect.CodeBadResponse, 2},
+		{"duplicate names", `{"choices":[],"choices":[]}`, 200, dialect.CodeBadResponse, 2},
+		{"error in 200", `{"error":{"message":"overloaded"}}`, 200, dialect.CodeServer, 3},
 		{"error in 200 with its status", `{"error":{"message":"no","code":401}}`, 200, dialect.CodeAuth, 1},
 		{"content is a number", `{"choices":[{"message":{"content":1}}]}`, 200, dialect.CodeBadResponse, 2},
 		{"too long", `{"x":"` + strings.Repeat("x", 100<<10) + `"}`, 200, dialect.CodeTooLarge, 1},
@@ -132,7 +142,8 @@ func TestTheKeyIsNeverRepeated(t *testing.T) {
 				w.Header().Set("Content-Type", c.kind)
 				w.WriteHeader(c.status)
 				if c.kind != "" {
-					fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":\"%s\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", key)
+					fmt.Fprintf(w,
+						"data: {\"choices\":[{\"delta\":{\"content\":\"%s\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", key)
 					return
 				}
 				fmt.Fprintf(w, `{"choices":[{"message":{"content":"your key is %s"}}],"x":"%s"}`, key, key)
@@ -154,7 +165,8 @@ func TestKeys(t *testing.T) {
 	cfg := config.Default(t.TempDir())
 	none := func(string) string { return "" }
 	some := func(string) string { return testKey }
-	cfg.Providers["far"] = config.Provider{Kind: "openai-compatible", BaseURL: "https://far.example/v1", APIKeyEnv: "FAR_KEY"}
+	cfg.Providers["far"] = config.Provider{Kind: "openai-compatible", BaseURL: "https://far.example/v1",
+		APIKeyEnv: "FAR_KEY"}
 	p, err := New(cfg, "far", Options{Getenv: none})
 	if err != nil {
 		t.Fatal(err)
@@ -162,11 +174,13 @@ func TestKeys(t *testing.T) {
 	if _, _, err := ask(p, false); err == nil || !strings.Contains(err.Error(), "FAR_KEY is not set") {
 		t.Errorf("%v", err)
 	}
-	cfg.Providers["far"] = config.Provider{Kind: "openai-compatible", BaseURL: "http://far.example/v1", APIKeyEnv: "FAR_KEY"}
+	cfg.Providers["far"] = config.Provider{Kind: "openai-compatible", BaseURL: "http://far.example/v1",
+		APIKeyEnv: "FAR_KEY"}
 	if _, err := New(cfg, "far", Options{Getenv: some}); err == nil || strings.Contains(err.Error(), testKey) {
 		t.Errorf("a key would cross the network readable: %v", err)
 	}
-	if _, err := New(cfg, "nobody", Options{Getenv: none}); err == nil || !strings.Contains(err.(*Error).Hint, "local") {
+	if _, err := New(cfg, "nobody", Options{Getenv: none}); err == nil ||
+		!strings.Contains(err.(*Error).Hint, "local") {
 		t.Errorf("%v", err)
 	}
 	for _, i := range List(cfg, some) {
@@ -178,7 +192,8 @@ func TestKeys(t *testing.T) {
 
 func TestToolCalls(t *testing.T) {
 	for args, want := range map[string]string{
-		`"{\"path\":\".\"}"`: `{"path":"."}`, `""`: `{}`, `"  "`: `{}`, `null`: `{}`, `{"path":"."}`: `{"path":"."}`, `"{\"a\": 1.50}"`: `{"a":1.50}`,
+		`"{\"path\":\".\"}"`: `{"path":"."}`, `""`: `{}`, `"  "`: `{}`, `null`: `{}`, `{"path":"."}`: `{"path":"."}`,
+		`"{\"a\": 1.50}"`:          `{"a":1.50}`,
 		`"{\"path\": \"x"`:         `"{\"path\": \"x"`,
 		`"[1]"`:                    `"[1]"`,
 		`"{\"a\":1,\"a\":2}"`:      `"{\"a\":1,\"a\":2}"`,
@@ -195,12 +210,14 @@ func TestToolCalls(t *testing.T) {
 				t.Errorf("%s: %v", args, err)
 				continue
 			}
-			if got := string(resp.ToolCalls[0].Args); got != closed(want) || resp.FinishReason != "tool_calls" || resp.ToolCalls[0].ID == "x" {
+			if got := string(resp.ToolCalls[0].Args); got != closed(want) || resp.FinishReason != "tool_calls" ||
+				resp.ToolCalls[0].ID == "x" {
 				t.Errorf("%s became %s, want %s", args, got, want)
 			}
 		}
 	}
-	many := `{"choices":[{"message":{"tool_calls":[` + strings.TrimSuffix(strings.Repeat(`{"id":"x","function":{"name":"f","arguments":"{}"}},`, 100), ",") + `]}}]}`
+	many := `{"choices":[{"message":{"tool_calls":[` +
+		strings.TrimSuffix(strings.Repeat(`{"id":"x","function":{"name":"f","arguments":"{}"}},`, 100), ",") + `]}}]}`
 	if _, _, err := ask(at(t, nil, says(200, many)), false); err == nil {
 		t.Error("100 calls in one answer")
 	}
@@ -237,7 +254,8 @@ func TestStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.FinalText != "wörld" || deltas != "wörld" || resp.Model != "m-3" || resp.Usage.OutputTokens != 6 || len(resp.ToolCalls) != 2 {
+	if resp.FinalText != "wörld" || deltas != "wörld" || resp.Model != "m-3" || resp.Usage.OutputTokens != 6 ||
+		len(resp.ToolCalls) != 2 {
 		t.Errorf("%+v, %q", resp, deltas)
 	}
 	for _, c := range resp.ToolCalls {
@@ -245,7 +263,8 @@ func TestStream(t *testing.T) {
 			t.Errorf("%s %s", c.Name, c.Args)
 		}
 	}
-	if resp, deltas, err := ask(at(t, nil, says(200, fine)), true); err != nil || resp.FinalText != "fine" || deltas != "fine" {
+	if resp, deltas, err := ask(at(t, nil, says(200, fine)), true); err != nil || resp.FinalText != "fine" ||
+		deltas != "fine" {
 		t.Errorf("a server that does not stream: %v", err)
 	}
 }
@@ -256,9 +275,13 @@ func TestStreamsThatFail(t *testing.T) {
 		body, code string
 		tries      int32
 	}{
-		"ended before anything": {"", dialect.CodeBadResponse, 2}, "ended behind text": {begun, dialect.CodeBadResponse, 1}, "garbage": {"data: nope\n\n", dialect.CodeBadResponse, 2},
-		"error inside": {`data: {"error":{"message":"overloaded"}}` + "\n\n", dialect.CodeServer, 3}, "error behind text": {begun + `data: {"error":"x"}` + "\n\n", dialect.CodeServer, 1},
-		"nothing but done": {"data: [DONE]\n\n", dialect.CodeBadResponse, 2}, "too long": {begun + "data: " + strings.Repeat("x", 200<<10), dialect.CodeTooLarge, 1},
+		"ended before anything": {"", dialect.CodeBadResponse, 2},
+		"ended behind text":     {begun, dialect.CodeBadResponse, 1},
+		"garbage":               {"data: nope\n\n", dialect.CodeBadResponse, 2},
+		"error inside":          {`data: {"error":{"message":"overloaded"}}` + "\n\n", dialect.CodeServer, 3},
+		"error behind text":     {begun + `data: {"error":"x"}` + "\n\n", dialect.CodeServer, 1},
+		"nothing but done":      {"data: [DONE]\n\n", dialect.CodeBadResponse, 2},
+		"too long":              {begun + "data: " + strings.Repeat("x", 200<<10), dialect.CodeTooLarge, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var tries atomic.Int32
@@ -310,7 +333,8 @@ func TestSilence(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for h, want := range map[string]time.Duration{"": -1, "0": 0, "7": 7 * time.Second, "999999": 999999 * time.Second, "-1": -1, "x": -1,
+	for h, want := range map[string]time.Duration{"": -1, "0": 0, "7": 7 * time.Second, "999999": 999999 * time.Second,
+		"-1": -1, "x": -1,
 		"Thu, 01 Jan 2026 00:00:30 GMT": 30 * time.Second, "Thu, 01 Jan 2020 00:00:00 GMT": 0} {
 		if got := retryAfter(h, now); got != want {
 			t.Errorf("%q: %s, want %s", h, got, want)
@@ -337,7 +361,8 @@ func TestReliable(t *testing.T) {
 		order []string
 		tried string
 		ok    bool
-	}{{[]string{"auth", "down", "good", "local"}, "auth down good", true}, {[]string{"wrong", "good"}, "wrong", false}, {[]string{"down", "auth"}, "down auth", false}} {
+	}{{[]string{"auth", "down", "good", "local"}, "auth down good", true}, {[]string{"wrong", "good"}, "wrong", false},
+		{[]string{"down", "auth"}, "down auth", false}} {
 		calls = nil
 		cfg.Providers["r"] = config.Provider{Kind: "reliable", Providers: c.order}
 		p, err := New(cfg, "r", Options{Getenv: func(string) string { return "" }})
@@ -361,7 +386,8 @@ func FuzzEvents(f *testing.F) {
 			return out
 		}
 		whole := collect(bytes.NewReader(b))
-		for _, r := range []io.Reader{iotest.OneByteReader(bytes.NewReader(b)), iotest.HalfReader(bytes.NewReader(b)), iotest.DataErrReader(bytes.NewReader(b))} {
+		for _, r := range []io.Reader{iotest.OneByteReader(bytes.NewReader(b)), iotest.HalfReader(bytes.NewReader(b)),
+			iotest.DataErrReader(bytes.NewReader(b))} {
 			if got := collect(r); fmt.Sprint(got) != fmt.Sprint(whole) {
 				t.Fatalf("%q: %q or %q", b, whole, got)
 			}

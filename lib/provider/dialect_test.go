@@ -15,12 +15,14 @@ import (
 	"clawsh/lib/record"
 )
 
-// parrot is a dialect of its own, made as CONTRIBUTING says, to show that the transport knows nothing of another one. It is asked with
-// {"to":MODEL,"said":[TEXT…]}, and answers {"say":TEXT}, {"do":TOOL,"with":TEXT} and {"over":REASON}, in events or in one list.
+// parrot is a dialect of its own, made as CONTRIBUTING says, to show that the transport knows nothing of another one.
+// It is asked with {"to":MODEL,"said":[TEXT…]}, and answers {"say":TEXT}, {"do":TOOL,"with":TEXT} and {"over":REASON},
+// in events or in one list.
 type parrot struct{ list string }
 
 func (p parrot) Wire() dialect.Wire {
-	return dialect.Wire{Name: "parrot", Ask: "/squawk", List: p.list, KeyHeader: "X-Seed", Headers: map[string]string{"X-Perch": "3"}}
+	return dialect.Wire{Name: "parrot", Ask: "/squawk", List: p.list, KeyHeader: "X-Seed",
+		Headers: map[string]string{"X-Perch": "3"}}
 }
 
 func (parrot) Ask(q *dialect.Question) (record.Raw, error) {
@@ -109,7 +111,8 @@ func speaking(t *testing.T, d dialect.Dialect, answer http.HandlerFunc) Provider
 	t.Cleanup(func() { delete(dialects, "parrot") })
 	srv := httptest.NewServer(answer)
 	t.Cleanup(srv.Close)
-	return made(t, config.Provider{Kind: "parrot", BaseURL: srv.URL + "/v1", Model: "ara", APIKeyEnv: "K"}, Options{Getenv: func(string) string { return testKey }})
+	return made(t, config.Provider{Kind: "parrot", BaseURL: srv.URL + "/v1", Model: "ara", APIKeyEnv: "K"},
+		Options{Getenv: func(string) string { return testKey }})
 }
 
 func TestAnotherDialect(t *testing.T) {
@@ -121,15 +124,19 @@ func TestAnotherDialect(t *testing.T) {
 		var asked, got, key string
 		p := speaking(t, parrot{}, func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
-			asked, got, key = r.URL.Path, string(b), r.Header.Get("X-Seed")+r.Header.Get("X-Perch")+r.Header.Get("Authorization")
+			asked, got, key = r.URL.Path, string(b),
+				r.Header.Get("X-Seed")+r.Header.Get("X-Perch")+r.Header.Get("Authorization")
 			io.WriteString(w, body)
 		})
 		resp, deltas, err := ask(p, true)
-		if err != nil || asked != "/v1/squawk" || got != `{"to":"ara","said":["hi"],"pitch":1}` || key != testKey+"3" || p.Kind() != "parrot" {
+		if err != nil || asked != "/v1/squawk" || got != `{"to":"ara","said":["hi"],"pitch":1}` || key != testKey+"3" ||
+			p.Kind() != "parrot" {
 			t.Fatalf("%s: %s %s, %v", name, asked, got, err)
 		}
-		if resp.FinalText != "Polly" || deltas != "Polly" || len(resp.ToolCalls) != 1 || string(resp.ToolCalls[0].Args) != `{"to":1}` ||
-			resp.FinishReason != "tool_calls" || resp.Original.Dialect != "parrot" || resp.Provider != "web" || resp.RawProviderPayload == nil {
+		if resp.FinalText != "Polly" || deltas != "Polly" || len(resp.ToolCalls) != 1 ||
+			string(resp.ToolCalls[0].Args) != `{"to":1}` ||
+			resp.FinishReason != "tool_calls" || resp.Original.Dialect != "parrot" || resp.Provider != "web" ||
+			resp.RawProviderPayload == nil {
 			t.Errorf("%s: %+v %q", name, resp, deltas)
 		}
 	}
@@ -139,8 +146,9 @@ func TestAnotherDialect(t *testing.T) {
 func TestADialectNeedNotWithhold(t *testing.T) {
 	for _, escaped := range []string{testKey, strings.ReplaceAll(testKey, "-", `\u002d`)} {
 		for name, body := range map[string]string{
-			"text":      `{"say":"a ` + escaped + `","over":"stop"}`,
-			"split":     `{"say":"` + testKey[:7] + `"}` + "\n\ndata: " + `{"say":"` + testKey[7:] + `"}` + "\n\ndata: " + `{"over":"stop"}`,
+			"text": `{"say":"a ` + escaped + `","over":"stop"}`,
+			"split": `{"say":"` + testKey[:7] + `"}` + "\n\ndata: " + `{"say":"` + testKey[7:] + `"}` +
+				"\n\ndata: " + `{"over":"stop"}`,
 			"arguments": `{"do":"fly","with":"{\"a\":\"` + escaped + `\"}","over":"tool_calls"}`,
 			"a name":    `{"do":"` + escaped + `","with":"","over":"tool_calls"}`,
 			"an error":  "\n\nevent: choke\ndata: {\"error\":\"" + escaped + `"}`,
@@ -159,7 +167,8 @@ func TestADialectNeedNotWithhold(t *testing.T) {
 				t.Errorf("%s: %s", name, deltas)
 			}
 			models, err := Models(context.Background(), p)
-			if err != nil || len(models) != 2 || models[0].ID != "ara" || !models[0].Configured || strings.Contains(models[1].ID, testKey) {
+			if err != nil || len(models) != 2 || models[0].ID != "ara" || !models[0].Configured ||
+				strings.Contains(models[1].ID, testKey) {
 				t.Errorf("models %+v, %v", models, err)
 			}
 		}
@@ -176,7 +185,8 @@ func TestErrorsOfAnotherDialect(t *testing.T) {
 		{"refused", `{"error":"pitch is wrong"}`, dialect.CodeBadRequest, 400, 2},
 		{"reported", "event: choke\ndata: {\"error\":{\"message\":\"x\",\"code\":401}}\n\n", dialect.CodeAuth, 200, 1},
 		{"never over", "data: {\"say\":\"\"}\n\n", dialect.CodeBadResponse, 200, 2},
-		{"long", "data: {\"say\":\"" + strings.Repeat("x", 50<<10) + "\"}\n\ndata: {\"say\":\"" + strings.Repeat("x", 50<<10) + "\"}\n\n", dialect.CodeTooLarge, 200, 1},
+		{"long", "data: {\"say\":\"" + strings.Repeat("x", 50<<10) + "\"}\n\ndata: {\"say\":\"" +
+			strings.Repeat("x", 50<<10) + "\"}\n\n", dialect.CodeTooLarge, 200, 1},
 	} {
 		tries, left := 0, false
 		p := speaking(t, parrot{}, func(w http.ResponseWriter, r *http.Request) {
@@ -204,7 +214,8 @@ func TestErrorsOfAnotherDialect(t *testing.T) {
 // TestKindsAreThoseOfTheConfiguration: each kind that may be configured can be made, and no other.
 func TestKindsAreThoseOfTheConfiguration(t *testing.T) {
 	for _, kind := range config.ProviderKinds() {
-		p := made(t, config.Provider{Kind: kind, BaseURL: "http://localhost/v1", Providers: []string{"local"}}, Options{})
+		p := made(t, config.Provider{Kind: kind, BaseURL: "http://localhost/v1", Providers: []string{"local"}},
+			Options{})
 		if _, speaks := dialects[kind]; p.Kind() != kind || speaks != config.IsServer(kind) {
 			t.Errorf("%s: %T, a dialect %t", kind, p, speaks)
 		}

@@ -35,26 +35,30 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // again reports whether the provider itself should retry. After a timeout it should not: the time is used up.
 func (e *Error) again() bool {
-	return !e.final && !e.streamed && (e.Code == dialect.CodeRateLimit || e.Code == dialect.CodeServer || e.Code == dialect.CodeNetwork)
+	return !e.final && !e.streamed && (e.Code == dialect.CodeRateLimit || e.Code == dialect.CodeServer ||
+		e.Code == dialect.CodeNetwork)
 }
 
 // transient reports whether a failure with that code may not occur again when the request is retried.
 func transient(code string) bool {
-	return code == dialect.CodeTimeout || code == dialect.CodeNetwork || code == dialect.CodeRateLimit || code == dialect.CodeServer
+	return code == dialect.CodeTimeout || code == dialect.CodeNetwork || code == dialect.CodeRateLimit ||
+		code == dialect.CodeServer
 }
 
 // ended returns the error for a context that ended, by its deadline or because it was cancelled.
 func ended(provider string, ctx context.Context) *Error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return &Error{Provider: provider, Code: dialect.CodeTimeout, Message: "the request timed out", Retryable: true, Err: cause}
+		return &Error{Provider: provider, Code: dialect.CodeTimeout, Message: "the request timed out", Retryable: true,
+			Err: cause}
 	}
 	return &Error{Provider: provider, Code: dialect.CodeCancelled, Message: "cancelled: " + cause.Error(), Err: cause}
 }
 
 // known returns a network error in a form for errors.Is, without its text, which may quote a server.
 func known(err error) error {
-	for _, k := range []error{context.Canceled, context.DeadlineExceeded, io.ErrUnexpectedEOF, syscall.ECONNREFUSED, syscall.ECONNRESET} {
+	for _, k := range []error{context.Canceled, context.DeadlineExceeded, io.ErrUnexpectedEOF, syscall.ECONNREFUSED,
+		syscall.ECONNRESET} {
 		if errors.Is(err, k) {
 			return k
 		}

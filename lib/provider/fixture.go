@@ -140,7 +140,8 @@ var errNoOutput = errors.New("the expression yields nothing")
 // evaluate returns an expression's first output. gojq checks the deadline only between its steps; that is enough,
 // since a fixture is the user's own file.
 func evaluate(ctx context.Context, code *gojq.Code, doc any) (any, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, exprTimeout, fmt.Errorf("the expression takes longer than %s", exprTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, exprTimeout,
+		fmt.Errorf("the expression takes longer than %s", exprTimeout))
 	defer cancel()
 	v, ok := code.RunWithContext(ctx, doc).Next()
 	if ctx.Err() != nil {

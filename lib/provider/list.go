@@ -30,7 +30,8 @@ func List(cfg *config.Config, getenv func(string) string) []Info {
 	list := []Info{}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Providers)) {
 		p := cfg.Providers[name]
-		i := Info{Name: name, Kind: p.Kind, Model: p.Model, BaseURL: p.BaseURL, APIKeyEnv: p.APIKeyEnv, Default: name == cfg.DefaultProvider}
+		i := Info{Name: name, Kind: p.Kind, Model: p.Model, BaseURL: p.BaseURL, APIKeyEnv: p.APIKeyEnv,
+			Default: name == cfg.DefaultProvider}
 		if p.Kind == "reliable" {
 			i.Model = strings.Join(p.Providers, ", then ")
 		}
@@ -63,9 +64,11 @@ func Test(ctx context.Context, p Provider) (TestReport, error) {
 		return TestReport{}, err
 	}
 	if strings.TrimSpace(resp.FinalText) == "" && resp.Reasoning == "" {
-		return TestReport{}, &Error{Provider: resp.Provider, Code: dialect.CodeBadResponse, Message: "returned an empty answer", Hint: "is " + short(resp.Model) + " a model for conversations?"}
+		return TestReport{}, &Error{Provider: resp.Provider, Code: dialect.CodeBadResponse,
+			Message: "returned an empty answer", Hint: "is " + short(resp.Model) + " a model for conversations?"}
 	}
-	return TestReport{Provider: resp.Provider, Kind: p.Kind(), Model: resp.Model, LatencyMS: time.Since(start).Milliseconds(),
+	return TestReport{Provider: resp.Provider, Kind: p.Kind(), Model: resp.Model, LatencyMS: time.Since(start).
+		Milliseconds(),
 		Text: beginning(resp.FinalText)}, nil
 }
 

@@ -37,7 +37,8 @@ func newMock(cfg *config.Config, name string, p config.Provider, o Options) (Pro
 	}
 	var err error
 	if m.steps, err = readFixture(m.file); err != nil {
-		return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "read the fixture: " + err.Error(), Err: err}
+		return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "read the fixture: " + err.Error(),
+			Err: err}
 	}
 	return m, nil
 }
@@ -71,7 +72,8 @@ func (m *mock) Chat(ctx context.Context, req *record.Request, onDelta func(strin
 		return nil, ended(m.name, ctx)
 	}
 	if s.Error != "" {
-		return nil, &Error{Provider: m.name, Code: s.Error, Message: "scripted " + s.Error, Retryable: transient(s.Error)}
+		return nil, &Error{Provider: m.name, Code: s.Error, Message: "scripted " + s.Error,
+			Retryable: transient(s.Error)}
 	}
 	resp, err := m.respond(ctx, req, s, doc)
 	if err != nil {
@@ -107,8 +109,10 @@ func (m *mock) due(ctx context.Context, req *record.Request, doc func() (any, er
 		}
 		matched++
 	}
-	return nil, &Error{Provider: m.name, Code: dialect.CodeConfig, Message: fmt.Sprintf("no step of the fixture %s is due: %d of its %s match this request, "+
-		"and the model has spoken %s since the last user message", m.file, matched, spelling.Count(len(m.steps), "step"), spelling.Count(at, "time")), Hint: "add a step, or change a when"}
+	return nil, &Error{Provider: m.name, Code: dialect.CodeConfig,
+		Message: fmt.Sprintf("no step of the fixture %s is due: %d of its %s match this request, "+
+			"and the model has spoken %s since the last user message", m.file, matched,
+			spelling.Count(len(m.steps), "step"), spelling.Count(at, "time")), Hint: "add a step, or change a when"}
 }
 
 // rounds counts the assistant messages since the last user message.
@@ -127,7 +131,8 @@ func (m *mock) failed(ctx context.Context, s *step, what string, err error) erro
 	if ctx.Err() != nil {
 		return ended(m.name, ctx)
 	}
-	e := &Error{Provider: m.name, Code: dialect.CodeConfig, Message: fmt.Sprintf("%s:%d: %s: %v", m.file, s.line, what, err), Err: err}
+	e := &Error{Provider: m.name, Code: dialect.CodeConfig,
+		Message: fmt.Sprintf("%s:%d: %s: %v", m.file, s.line, what, err), Err: err}
 	if errors.Is(err, dialect.ErrTooLarge) {
 		e.Code = dialect.CodeTooLarge
 	}
@@ -135,7 +140,8 @@ func (m *mock) failed(ctx context.Context, s *step, what string, err error) erro
 }
 
 // respond makes the response of a step. Without usage in the script, four bytes count as a token.
-func (m *mock) respond(ctx context.Context, req *record.Request, s *step, doc func() (any, error)) (*record.Response, error) {
+func (m *mock) respond(ctx context.Context, req *record.Request, s *step, doc func() (any, error)) (*record.Response,
+	error) {
 	resp := &record.Response{Provider: m.name, Model: m.model, FinishReason: "stop", ToolCalls: []record.CallPart{}}
 	if s.FinalText != nil {
 		resp.FinalText = *s.FinalText

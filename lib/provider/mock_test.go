@@ -22,7 +22,8 @@ func scripted(t testing.TB, fixture string) (Provider, error) {
 		os.WriteFile(filepath.Join(dir, "f.jsonl"), []byte(fixture), 0o600)
 		cfg.Providers["local"] = config.Provider{Kind: "mock", Fixture: "f.jsonl"}
 	}
-	return New(cfg, "local", Options{Getenv: os.Getenv, wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+	return New(cfg, "local", Options{Getenv: os.Getenv,
+		wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
 }
 
 func TestFixturesThatAreRefused(t *testing.T) {
@@ -63,19 +64,25 @@ func TestStepsFollowTheConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	chat := func(m ...record.Message) (*record.Response, error) {
-		return p.Chat(t.Context(), &record.Request{Messages: append([]record.Message{{Role: "user", Content: "old"}, {Role: "assistant"}, {Role: "user", Content: "x"}}, m...)}, nil)
+		return p.Chat(t.Context(),
+			&record.Request{Messages: append([]record.Message{{Role: "user", Content: "old"}, {Role: "assistant"},
+				{Role: "user", Content: "x"}}, m...)}, nil)
 	}
 	r, err := chat()
-	if err != nil || len(r.ToolCalls) != 2 || string(r.ToolCalls[0].Args) != "{}" || string(r.ToolCalls[1].Args) != `"broken {"` {
+	if err != nil || len(r.ToolCalls) != 2 || string(r.ToolCalls[0].Args) != "{}" ||
+		string(r.ToolCalls[1].Args) != `"broken {"` {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err = chat(record.Message{Role: "assistant"}, record.Message{Role: "tool", Content: "42"}); err != nil || r.FinalText != "said 42" {
+	if r, err = chat(record.Message{Role: "assistant"}, record.Message{Role: "tool", Content: "42"}); err != nil ||
+		r.FinalText != "said 42" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err = chat(record.Message{Role: "assistant"}, record.Message{Role: "assistant"}); err == nil || err.(*Error).Code != dialect.CodeRateLimit {
+	if _, err = chat(record.Message{Role: "assistant"}, record.Message{Role: "assistant"}); err == nil ||
+		err.(*Error).Code != dialect.CodeRateLimit {
 		t.Error(err)
 	}
-	if _, err = chat(record.Message{Role: "assistant"}, record.Message{Role: "assistant"}, record.Message{Role: "assistant"}); err == nil || !strings.Contains(err.Error(), "3 of its 4 steps") {
+	if _, err = chat(record.Message{Role: "assistant"}, record.Message{Role: "assistant"},
+		record.Message{Role: "assistant"}); err == nil || !strings.Contains(err.Error(), "3 of its 4 steps") {
 		t.Error(err)
 	}
 }
@@ -93,13 +100,16 @@ func TestBuiltinScript(t *testing.T) {
 	}{
 		{record.Request{Messages: []record.Message{question}}, "mock model"},
 		{record.Request{Messages: []record.Message{{Role: "user", Content: "hello"}}, Tools: list}, "You said: hello"},
-		{record.Request{Messages: []record.Message{question, {Role: "assistant"}, {Role: "tool", Content: "a.txt"}}, Tools: list}, "a.txt"},
-		{record.Request{Messages: []record.Message{question, {Role: "assistant"}, {Role: "tool", Content: "denied", IsError: true}}, Tools: list}, "but: denied"},
+		{record.Request{Messages: []record.Message{question, {Role: "assistant"}, {Role: "tool", Content: "a.txt"}},
+			Tools: list}, "a.txt"},
+		{record.Request{Messages: []record.Message{question, {Role: "assistant"},
+			{Role: "tool", Content: "denied", IsError: true}}, Tools: list}, "but: denied"},
 		{record.Request{}, "mock model"},
 	} {
 		var deltas string
 		r, err := p.Chat(t.Context(), &c.req, func(s string) error { deltas += s; return nil })
-		if err != nil || !strings.Contains(r.FinalText, c.want) || !strings.Contains(r.FinalText, "mock") || deltas != r.FinalText {
+		if err != nil || !strings.Contains(r.FinalText, c.want) || !strings.Contains(r.FinalText, "mock") ||
+			deltas != r.FinalText {
 			t.Errorf("%+v, %v, deltas %q", r, err, deltas)
 		}
 	}
@@ -109,7 +119,8 @@ func TestBuiltinScript(t *testing.T) {
 	}
 }
 
-// TestTour walks through testdata/mock/tour.jsonl, which shows every kind of step; the file is found beside the configuration.
+// TestTour walks through testdata/mock/tour.jsonl, which shows every kind of step; the file is found beside the
+// configuration.
 func TestTour(t *testing.T) {
 	cfg := config.Default(t.TempDir())
 	cfg.File = filepath.Join("..", "..", "testdata", "mock", "config.toml")
@@ -128,10 +139,14 @@ func TestTour(t *testing.T) {
 		text, calls string
 		usage       record.Usage
 	}{
-		{[]record.Message{user("what files?")}, "", `file_list {"path":"."}`, record.Usage{InputTokens: 3, OutputTokens: 6}},
-		{append([]record.Message{user("so")}, tool("a.txt", false)...), "The tool said: a.txt", "", record.Usage{InputTokens: 3, OutputTokens: 5}},
-		{append([]record.Message{user("so")}, tool("denied", true)...), "The tool failed: denied", "", record.Usage{InputTokens: 3, OutputTokens: 6}},
-		{[]record.Message{user("broken")}, "I write what is no JSON.", `file_read "{\"path\": "`, record.Usage{InputTokens: 2, OutputTokens: 12}},
+		{[]record.Message{user("what files?")}, "", `file_list {"path":"."}`,
+			record.Usage{InputTokens: 3, OutputTokens: 6}},
+		{append([]record.Message{user("so")}, tool("a.txt", false)...), "The tool said: a.txt", "",
+			record.Usage{InputTokens: 3, OutputTokens: 5}},
+		{append([]record.Message{user("so")}, tool("denied", true)...), "The tool failed: denied", "",
+			record.Usage{InputTokens: 3, OutputTokens: 6}},
+		{[]record.Message{user("broken")}, "I write what is no JSON.", `file_read "{\"path\": "`,
+			record.Usage{InputTokens: 2, OutputTokens: 12}},
 		{[]record.Message{user("slow")}, "late", "", record.Usage{InputTokens: 7, OutputTokens: 1}},
 	} {
 		r, err := p.Chat(t.Context(), &record.Request{Messages: c.messages}, nil)
@@ -147,10 +162,12 @@ func TestTour(t *testing.T) {
 			t.Errorf("%v: %q, %s, %+v", c.messages, r.FinalText, calls, r.Usage)
 		}
 	}
-	if _, err := p.Chat(t.Context(), &record.Request{Messages: []record.Message{user("down")}}, nil); code(err) != dialect.CodeNetwork || len(w.pauses) != 1 || w.pauses[0] != 5*time.Second {
+	if _, err := p.Chat(t.Context(), &record.Request{Messages: []record.Message{user("down")}},
+		nil); code(err) != dialect.CodeNetwork || len(w.pauses) != 1 || w.pauses[0] != 5*time.Second {
 		t.Errorf("%v, pauses %v", err, w.pauses)
 	}
-	if _, err := p.Chat(t.Context(), &record.Request{Messages: []record.Message{user("?")}}, nil); code(err) != dialect.CodeConfig || !strings.Contains(err.Error(), "0 of its 7 steps") {
+	if _, err := p.Chat(t.Context(), &record.Request{Messages: []record.Message{user("?")}},
+		nil); code(err) != dialect.CodeConfig || !strings.Contains(err.Error(), "0 of its 7 steps") {
 		t.Error(err)
 	}
 }
@@ -179,7 +196,8 @@ func TestExpressions(t *testing.T) {
 			continue
 		}
 		r, err := p.Chat(t.Context(), &record.Request{Messages: []record.Message{{Role: "user", Content: "q"}}}, nil)
-		if c.fails == "" && (err != nil || r.FinalText != c.text) || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
+		if c.fails == "" && (err != nil || r.FinalText != c.text) || c.fails != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.fails)) {
 			t.Errorf("%s: %+v, %v", c.step, r, err)
 		}
 	}
@@ -207,13 +225,15 @@ func TestMockIsCancelledAndStreams(t *testing.T) {
 	}
 	cfg := config.Default(t.TempDir())
 	cfg.Providers["local"] = config.Provider{Kind: "mock", Fixture: "missing.jsonl"}
-	if _, err := New(cfg, "local", Options{}); code(err) != dialect.CodeConfig || !strings.Contains(err.Error(), "missing.jsonl") {
+	if _, err := New(cfg, "local", Options{}); code(err) != dialect.CodeConfig ||
+		!strings.Contains(err.Error(), "missing.jsonl") {
 		t.Error(err)
 	}
 }
 
 func TestBuiltinScriptUnderstandsWords(t *testing.T) {
-	for question, want := range map[string]bool{"What files are in this project?": true, "List!": true, "show the FOLDER": true, "directories?": true,
+	for question, want := range map[string]bool{"What files are in this project?": true, "List!": true,
+		"show the FOLDER": true, "directories?": true,
 		"my profile": false, "listen to me": false, "filed": false, "": false} {
 		if got := asksForFiles(question); got != want {
 			t.Errorf("%q: %t", question, got)

@@ -35,14 +35,16 @@ func Models(ctx context.Context, p Provider) ([]Model, error) {
 		for _, inner := range p.providers {
 			names = append(names, inner.Name())
 		}
-		return nil, &Error{Provider: p.name, Code: dialect.CodeConfig, Message: "has no models of its own", Hint: "ask one of its providers: " + strings.Join(names, ", ")}
+		return nil, &Error{Provider: p.name, Code: dialect.CodeConfig, Message: "has no models of its own",
+			Hint: "ask one of its providers: " + strings.Join(names, ", ")}
 	}
 	return nil, &Error{Provider: p.Name(), Code: dialect.CodeConfig, Message: "cannot list models"}
 }
 
 func (c *server) models(caller context.Context) ([]Model, error) {
 	if c.wire.List == "" {
-		return nil, &Error{Provider: c.name, Code: dialect.CodeConfig, Message: "cannot list models: kind " + c.kind + " has no list"}
+		return nil, &Error{Provider: c.name, Code: dialect.CodeConfig, Message: "cannot list models: kind " + c.kind +
+			" has no list"}
 	}
 	creds, e := c.secrets()
 	if e != nil {

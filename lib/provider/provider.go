@@ -110,7 +110,8 @@ func build(cfg *config.Config, name string, o Options, above []string) (Provider
 			Hint: "configured: " + strings.Join(slices.Sorted(maps.Keys(cfg.Providers)), ", ")}
 	}
 	if slices.Contains(above, name) {
-		return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "falls back to itself: " + strings.Join(append(above, name), ", then "),
+		return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "falls back to itself: " +
+			strings.Join(append(above, name), ", then "),
 			Hint: "remove one of them from its list of providers"}
 	}
 	switch d, server := dialects[p.Kind]; {
@@ -121,8 +122,9 @@ func build(cfg *config.Config, name string, o Options, above []string) (Provider
 	case p.Kind == "reliable":
 		return newReliable(cfg, name, p, o, append(slices.Clone(above), name))
 	}
-	return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: fmt.Sprintf("kind %s is not known", short(p.Kind)),
-		Hint: "allowed are: " + strings.Join(config.ProviderKinds(), ", ")}
+	return nil, &Error{Provider: name, Code: dialect.CodeConfig,
+		Message: fmt.Sprintf("kind %s is not known", short(p.Kind)),
+		Hint:    "allowed are: " + strings.Join(config.ProviderKinds(), ", ")}
 }
 
 // wait sleeps, or ends with the context.

@@ -29,7 +29,8 @@ func newReliable(cfg *config.Config, name string, p config.Provider, o Options, 
 		r.providers = append(r.providers, inner)
 	}
 	if len(r.providers) == 0 {
-		return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "has no providers", Hint: "name them, in order, in its providers"}
+		return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "has no providers",
+			Hint: "name them, in order, in its providers"}
 	}
 	return r, nil
 }
@@ -50,18 +51,21 @@ func (r *reliable) Capabilities() Capabilities {
 }
 
 // fallsBack are the failures after which another provider may succeed. A bad request is bad for all of them.
-var fallsBack = []string{dialect.CodeNetwork, dialect.CodeAuth, dialect.CodeTimeout, dialect.CodeServer, dialect.CodeRateLimit, dialect.CodeQuota}
+var fallsBack = []string{dialect.CodeNetwork, dialect.CodeAuth, dialect.CodeTimeout, dialect.CodeServer,
+	dialect.CodeRateLimit, dialect.CodeQuota}
 
 // Chat implements Provider: the first answer counts. There is no fallback once a provider has begun to answer, since
 // its text has been seen. The request's model is for the first provider; the others use their own.
-func (r *reliable) Chat(ctx context.Context, req *record.Request, onDelta func(string) error) (*record.Response, error) {
+func (r *reliable) Chat(ctx context.Context, req *record.Request, onDelta func(string) error) (*record.Response,
+	error) {
 	var failures []*Error
 	for i, p := range r.providers {
 		own := *req
 		if i > 0 {
 			own.Model = ""
 			last := failures[i-1]
-			r.log.Warn("provider fallback", "event", "provider_fallback", "from", r.providers[i-1].Name(), "to", p.Name(), "code", last.Code)
+			r.log.Warn("provider fallback", "event", "provider_fallback", "from", r.providers[i-1].Name(), "to",
+				p.Name(), "code", last.Code)
 		}
 		resp, err := p.Chat(ctx, &own, onDelta)
 		if err == nil {

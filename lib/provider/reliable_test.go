@@ -43,12 +43,15 @@ func (f fake) Chat(_ context.Context, req *record.Request, onDelta func(string) 
 }
 
 func TestFallback(t *testing.T) {
-	for code, falls := range map[string]bool{dialect.CodeNetwork: true, dialect.CodeAuth: true, dialect.CodeTimeout: true, dialect.CodeServer: true, dialect.CodeRateLimit: true,
-		dialect.CodeBadRequest: false, dialect.CodeBadResponse: false, dialect.CodeTooLarge: false, dialect.CodeCancelled: false, dialect.CodeConfig: false} {
+	for code, falls := range map[string]bool{dialect.CodeNetwork: true, dialect.CodeAuth: true,
+		dialect.CodeTimeout: true, dialect.CodeServer: true, dialect.CodeRateLimit: true,
+		dialect.CodeBadRequest: false, dialect.CodeBadResponse: false, dialect.CodeTooLarge: false,
+		dialect.CodeCancelled: false, dialect.CodeConfig: false} {
 		var log bytes.Buffer
 		var model string
 		r := &reliable{name: "r", log: slog.New(slog.NewTextHandler(&log, nil)), providers: []Provider{
-			fake{name: "one", err: &Error{Provider: "one", Code: code, Message: "broken"}}, fake{name: "two", model: &model}}}
+			fake{name: "one", err: &Error{Provider: "one", Code: code, Message: "broken"}},
+			fake{name: "two", model: &model}}}
 		resp, err := r.Chat(t.Context(), &record.Request{Model: "for-one"}, nil)
 		if falls != (err == nil) || falls && (resp.Provider != "two" || model != "") {
 			t.Errorf("%s: %+v, %v, model %q", code, resp, err, model)
@@ -66,7 +69,8 @@ func TestFallback(t *testing.T) {
 func TestNoFallback(t *testing.T) {
 	down := &Error{Provider: "one", Code: dialect.CodeNetwork, Message: "gone", streamed: true}
 	two := fake{name: "two"}
-	r := &reliable{name: "r", log: slog.New(slog.DiscardHandler), providers: []Provider{fake{name: "one", err: down, piece: "half"}, two}}
+	r := &reliable{name: "r", log: slog.New(slog.DiscardHandler),
+		providers: []Provider{fake{name: "one", err: down, piece: "half"}, two}}
 	if _, err := r.Chat(t.Context(), &record.Request{}, func(string) error { return nil }); !errors.Is(err, down) {
 		t.Errorf("behind a piece of the answer: %v", err)
 	}
@@ -84,8 +88,10 @@ func TestNoFallback(t *testing.T) {
 
 func TestNobodyAnswers(t *testing.T) {
 	r := &reliable{name: "r", log: slog.New(slog.DiscardHandler), providers: []Provider{
-		fake{name: "one", err: &Error{Provider: "one", Code: dialect.CodeTimeout, Message: "no answer within 2m0s", Retryable: true}},
-		fake{name: "old", err: &Error{Provider: "old", Code: dialect.CodeAuth, Message: "HTTP 401", Status: 401, Hint: "set the key"}}}}
+		fake{name: "one", err: &Error{Provider: "one", Code: dialect.CodeTimeout, Message: "no answer within 2m0s",
+			Retryable: true}},
+		fake{name: "old", err: &Error{Provider: "old", Code: dialect.CodeAuth, Message: "HTTP 401", Status: 401,
+			Hint: "set the key"}}}}
 	_, err := r.Chat(t.Context(), &record.Request{}, nil)
 	e, ok := err.(*Error)
 	if !ok || e.Code != dialect.CodeAuth || !e.Retryable || e.Status != 401 || e.Hint != "old: set the key" ||
@@ -99,14 +105,18 @@ func TestNobodyAnswers(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	cfg := config.Default(t.TempDir())
-	for name, p := range map[string]config.Provider{"self": {Kind: "reliable", Providers: []string{"self"}}, "a": {Kind: "reliable", Providers: []string{"local", "b"}},
-		"b": {Kind: "reliable", Providers: []string{"a"}}, "none": {Kind: "reliable"}, "gap": {Kind: "reliable", Providers: []string{"nobody"}}, "odd": {Kind: "magic"},
+	for name, p := range map[string]config.Provider{"self": {Kind: "reliable", Providers: []string{"self"}},
+		"a": {Kind: "reliable", Providers: []string{"local", "b"}},
+		"b": {Kind: "reliable", Providers: []string{"a"}}, "none": {Kind: "reliable"},
+		"gap": {Kind: "reliable", Providers: []string{"nobody"}}, "odd": {Kind: "magic"},
 		"twice": {Kind: "reliable", Providers: []string{"local", "local"}}} {
 		cfg.Providers[name] = p
 	}
-	for name, want := range map[string]string{"self": "self, then self", "a": "a, then b, then a", "none": "no providers", "gap": "nobody: there is no", "odd": "kind magic",
+	for name, want := range map[string]string{"self": "self, then self", "a": "a, then b, then a",
+		"none": "no providers", "gap": "nobody: there is no", "odd": "kind magic",
 		"x\x1b[31m\u202e" + strings.Repeat("y", 500): "x [31m"} {
-		if p, err := New(cfg, name, Options{}); code(err) != dialect.CodeConfig || !strings.Contains(err.Error(), want) || len(err.Error()) > 200 || err.(*Error).Hint == "" {
+		if p, err := New(cfg, name, Options{}); code(err) != dialect.CodeConfig ||
+			!strings.Contains(err.Error(), want) || len(err.Error()) > 200 || err.(*Error).Hint == "" {
 			t.Errorf("%q: %v, %v", name, p, err)
 		}
 	}

@@ -17,12 +17,16 @@ func TestRepairArgs(t *testing.T) {
 		{"{\"a\":\"b\nc\td\"}", `{"a":"b\nc\td"}`, "line breaks"},
 		{"{\"a\":\"b\x01\"}", `{"a":"b\u0001"}`, "line breaks"},
 		{`{"a":[1,2,],}`, `{"a":[1,2]}`, "an extra comma"},
-		{"```json\n{\"a\":\"b\nc\",\n}\n```", `{"a":"b\nc"}`, "code fence and had unescaped line breaks and had an extra comma"},
+		{"```json\n{\"a\":\"b\nc\",\n}\n```", `{"a":"b\nc"}`,
+			"code fence and had unescaped line breaks and had an extra comma"},
 		{"", `{}`, "empty"}, {" \n", `{}`, "empty"}, {"null", `{}`, "empty"}, {`""`, `{}`, "empty"},
 		// what is not mended: nobody can tell what was meant
-		{`{"path": "x", `, "", ""}, {`{"a":1`, "", ""}, {`{"a":1}}`, "", ""}, {`{"a":1} {"b":2}`, "", ""}, {`{a:1}`, "", ""}, {`{'a':1}`, "", ""},
-		{`[1]`, "", ""}, {`7`, "", ""}, {`ls -l`, "", ""}, {`{"a":1,"a":2}`, "", ""}, {`{"a":9007199254740993}`, "", ""}, {`{,}`, `{}`, "comma"},
-		{"```\n{}\n```\n```\n{}\n```", "", ""}, {`{"a":,}`, "", ""}, {"{\"a\":\"\\\n\"}", "", ""}, {`{"a":"x" // y` + "\n}", "", ""},
+		{`{"path": "x", `, "", ""}, {`{"a":1`, "", ""}, {`{"a":1}}`, "", ""}, {`{"a":1} {"b":2}`, "", ""},
+		{`{a:1}`, "", ""}, {`{'a':1}`, "", ""},
+		{`[1]`, "", ""}, {`7`, "", ""}, {`ls -l`, "", ""}, {`{"a":1,"a":2}`, "", ""},
+		{`{"a":9007199254740993}`, "", ""}, {`{,}`, `{}`, "comma"},
+		{"```\n{}\n```\n```\n{}\n```", "", ""}, {`{"a":,}`, "", ""}, {"{\"a\":\"\\\n\"}", "", ""},
+		{`{"a":"x" // y` + "\n}", "", ""},
 	} {
 		got, says := repairArgs(c.in)
 		if string(got) != c.want || !strings.Contains(says, c.says) {
@@ -35,13 +39,17 @@ func TestRepairCalls(t *testing.T) {
 	t.Setenv("X_API_KEY", "sesame-4711-sesame")
 	req := &record.Request{Tools: []record.Tool{{Name: "shell"}, {Name: "mcp.look"}, {Name: "file_read"}}}
 	for _, c := range []struct{ name, want string }{
-		{"shell", "shell"}, {" shell", "shell"}, {"shell ", "shell"}, {"functions.shell", "shell"}, {"default_api:shell", "shell"}, {"shell()", "shell"},
-		{"functions.mcp.look", "functions.mcp.look"}, {"mcp.look", "mcp.look"}, {"shell<|channel|>json", "shell"}, {"`file_read`", "file_read"},
-		{"bash", "bash"}, {"shell; rm", "shell; rm"}, {"x.bash", "x.bash"}, {"", ""}, {"Shell", "Shell"}, {"my_shell", "my_shell"},
+		{"shell", "shell"}, {" shell", "shell"}, {"shell ", "shell"}, {"functions.shell", "shell"},
+		{"default_api:shell", "shell"}, {"shell()", "shell"},
+		{"functions.mcp.look", "functions.mcp.look"}, {"mcp.look", "mcp.look"}, {"shell<|channel|>json", "shell"},
+		{"`file_read`", "file_read"},
+		{"bash", "bash"}, {"shell; rm", "shell; rm"}, {"x.bash", "x.bash"}, {"", ""}, {"Shell", "Shell"},
+		{"my_shell", "my_shell"},
 	} {
 		resp := &record.Response{ToolCalls: []record.CallPart{{Name: c.name, Args: record.Raw(`{"a":1}`)}}}
 		notes := RepairCalls(req, resp, nil)
-		if got := resp.ToolCalls[0]; got.Name != c.want || (notes[0] != "") != (c.name != c.want) || string(got.Args) != `{"a":1}` {
+		if got := resp.ToolCalls[0]; got.Name != c.want || (notes[0] != "") != (c.name != c.want) ||
+			string(got.Args) != `{"a":1}` {
 			t.Errorf("%q: %+v %q", c.name, got, notes)
 		}
 	}
@@ -60,7 +68,8 @@ func TestRepairCalls(t *testing.T) {
 
 // FuzzRepairArgs: what comes out is an object that a record can carry, and an object that goes in comes out as it was.
 func FuzzRepairArgs(f *testing.F) {
-	for _, s := range []string{`{"a":"b,}"}`, "```json\n{\"a\":1,}\n```", "\"{\\\"a\\\":\\\"```\\\"}\"", "{\"a\":\"\n\"}", `{"a":"\",]"}`} {
+	for _, s := range []string{`{"a":"b,}"}`, "```json\n{\"a\":1,}\n```", "\"{\\\"a\\\":\\\"```\\\"}\"",
+		"{\"a\":\"\n\"}", `{"a":"\",]"}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -74,7 +83,8 @@ func FuzzRepairArgs(f *testing.F) {
 			if err1 != nil || err2 != nil || string(a) != string(b) {
 				t.Fatalf("%q became %q (%v, %v)", text, got, err1, err2)
 			}
-			if mended, raw, commas := mend(strings.TrimSpace(text)); raw || commas || mended != strings.TrimSpace(text) {
+			if mended, raw, commas := mend(strings.TrimSpace(text)); raw || commas ||
+				mended != strings.TrimSpace(text) {
 				t.Fatalf("%q would be mended to %q", text, mended)
 			}
 		}

@@ -50,8 +50,10 @@ func newServer(cfg *config.Config, name string, p config.Provider, o Options, d 
 	if err != nil {
 		return nil, err
 	}
-	c := &server{endpoint: e, kind: p.Kind, dialect: d, model: p.Model, timeout: seconds(p.TimeoutS, defaultTimeout), retries: defaultRetries, maxBytes: maxBytes(cfg),
-		temperature: p.Temperature, maxTokens: p.MaxOutputTokens, log: o.Log, keys: dialect.Keys{Redactor: o.Secrets}, wait: o.wait, without: map[string]bool{}}
+	c := &server{endpoint: e, kind: p.Kind, dialect: d, model: p.Model, timeout: seconds(p.TimeoutS, defaultTimeout),
+		retries: defaultRetries, maxBytes: maxBytes(cfg),
+		temperature: p.Temperature, maxTokens: p.MaxOutputTokens, log: o.Log, keys: dialect.Keys{Redactor: o.Secrets},
+		wait: o.wait, without: map[string]bool{}}
 	c.idle = seconds(p.IdleTimeoutS, c.timeout)
 	c.barren = max(barrenFactor*max(c.timeout, c.idle), barrenLeast)
 	if p.MaxRetries != nil {
@@ -60,7 +62,8 @@ func newServer(cfg *config.Config, name string, p config.Provider, o Options, d 
 	for _, field := range slices.Sorted(maps.Keys(p.Body)) {
 		raw, err := record.Encode(p.Body[field])
 		if err != nil {
-			return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "body." + short(field) + " cannot be sent as JSON", Hint: "clawsh config validate"}
+			return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "body." + short(field) +
+				" cannot be sent as JSON", Hint: "clawsh config validate"}
 		}
 		c.extra = append(c.extra, record.Member{Name: field, Value: raw})
 	}
@@ -96,12 +99,14 @@ func (c *server) Chat(ctx context.Context, req *record.Request, onDelta func(str
 	if e != nil {
 		return nil, e
 	}
-	a := attempt{server: c, creds: creds, keys: creds.keys(c.keys, c.endpoint), model: cmp.Or(req.Model, c.model), onDelta: onDelta}
+	a := attempt{server: c, creds: creds, keys: creds.keys(c.keys, c.endpoint), model: cmp.Or(req.Model, c.model),
+		onDelta: onDelta}
 	malformed := false
 	for try := 0; ; {
 		body, err := c.question(req, a.model)
 		if err != nil {
-			return nil, &Error{Provider: c.name, Code: dialect.CodeBadRequest, Message: "encode the request: " + err.Error(), Err: err}
+			return nil, &Error{Provider: c.name, Code: dialect.CodeBadRequest, Message: "encode the request: " +
+				err.Error(), Err: err}
 		}
 		resp, err := a.run(ctx, body)
 		if err == nil {
@@ -111,7 +116,8 @@ func (c *server) Chat(ctx context.Context, req *record.Request, onDelta func(str
 			return nil, tried(err, try+1)
 		}
 		if name := c.concede(e, body); name != "" {
-			c.log.Warn("the provider does not accept a field; leaving it out from now on", "event", "provider_without", "provider", c.name, "field", name)
+			c.log.Warn("the provider does not accept a field; leaving it out from now on", "event", "provider_without",
+				"provider", c.name, "field", name)
 			continue
 		}
 		once := e.malformed && !malformed && !e.streamed
@@ -135,12 +141,15 @@ func (c *server) question(req *record.Request, model string) (record.Raw, error)
 	if temperature == nil {
 		temperature = c.temperature
 	}
-	return c.dialect.Ask(&dialect.Question{Request: req, Provider: c.name, Model: model, Temperature: temperature, MaxTokens: c.maxTokens, Extra: c.extra, Without: without})
+	return c.dialect.Ask(&dialect.Question{Request: req, Provider: c.name, Model: model, Temperature: temperature,
+		MaxTokens: c.maxTokens, Extra: c.extra, Without: without})
 }
 
 // concede leaves out the field that the server rejected from now on, and returns its name, or "".
 func (c *server) concede(e *Error, body record.Raw) string {
-	if e.streamed || e.Code != dialect.CodeBadRequest || !slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented}, e.Status) {
+	if e.streamed || e.Code != dialect.CodeBadRequest ||
+		!slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented},
+			e.Status) {
 		return ""
 	}
 	name := c.dialect.Refused(e.said, body)
@@ -155,7 +164,8 @@ func (c *server) concede(e *Error, body record.Raw) string {
 // pause logs and waits before the next attempt.
 func (c *server) pause(ctx context.Context, e *Error, try int) error {
 	pause := backoff(try, e.retryAfter)
-	c.log.Warn("provider retry", "event", "provider_retry", "provider", c.name, "attempt", try+1, "code", e.Code, "status", e.Status,
+	c.log.Warn("provider retry", "event", "provider_retry", "provider", c.name, "attempt", try+1, "code", e.Code,
+		"status", e.Status,
 		"wait_ms", pause.Milliseconds())
 	if c.wait(ctx, pause) != nil {
 		return ended(c.name, ctx)

@@ -92,16 +92,23 @@ func TestRetries(t *testing.T) {
 		{"500 then fine", []int{500, 200}, "", func(p []time.Duration) bool {
 			return len(p) == 1 && p[0] >= 250*time.Millisecond && p[0] < 750*time.Millisecond
 		}, ""},
-		{"429 with seconds", []int{429, 200}, "7", func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{7 * time.Second}) }, ""},
-		{"429 asks for a minute", []int{429, 200}, "60", func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{time.Minute}) }, ""},
-		{"429 asks for a day", []int{429, 200}, "86400", func(p []time.Duration) bool { return len(p) == 0 }, dialect.CodeRateLimit},
-		{"429 with a date long past", []int{429, 200}, "Thu, 01 Jan 2015 00:00:00 GMT", func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{0}) }, ""},
+		{"429 with seconds", []int{429, 200}, "7",
+			func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{7 * time.Second}) }, ""},
+		{"429 asks for a minute", []int{429, 200}, "60",
+			func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{time.Minute}) }, ""},
+		{"429 asks for a day", []int{429, 200}, "86400", func(p []time.Duration) bool { return len(p) == 0 },
+			dialect.CodeRateLimit},
+		{"429 with a date long past", []int{429, 200}, "Thu, 01 Jan 2015 00:00:00 GMT",
+			func(p []time.Duration) bool { return slices.Equal(p, []time.Duration{0}) }, ""},
 		{"pauses grow", []int{503, 503, 503}, "", func(p []time.Duration) bool {
 			return len(p) == 2 && p[1] >= 500*time.Millisecond && p[1] < 1500*time.Millisecond
 		}, dialect.CodeServer},
-		{"408 is not tried again", []int{408, 200}, "0", func(p []time.Duration) bool { return len(p) == 0 }, dialect.CodeTimeout},
-		{"401 is not tried again", []int{401, 200}, "0", func(p []time.Duration) bool { return len(p) == 0 }, dialect.CodeAuth},
-		{"422 is not tried again", []int{422, 200}, "", func(p []time.Duration) bool { return len(p) == 0 }, dialect.CodeBadRequest},
+		{"408 is not tried again", []int{408, 200}, "0", func(p []time.Duration) bool { return len(p) == 0 },
+			dialect.CodeTimeout},
+		{"401 is not tried again", []int{401, 200}, "0", func(p []time.Duration) bool { return len(p) == 0 },
+			dialect.CodeAuth},
+		{"422 is not tried again", []int{422, 200}, "", func(p []time.Duration) bool { return len(p) == 0 },
+			dialect.CodeBadRequest},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var tries atomic.Int32
@@ -112,8 +119,10 @@ func TestRetries(t *testing.T) {
 			}))
 			defer srv.Close()
 			w := &waits{}
-			resp, _, err := ask(made(t, config.Provider{Kind: "openai-compatible", BaseURL: srv.URL}, Options{wait: w.wait}), false)
-			if c.code == "" && (err != nil || resp.FinalText != "fine") || c.code != "" && code(err) != c.code || !c.pauses(w.pauses) {
+			resp, _, err := ask(made(t, config.Provider{Kind: "openai-compatible", BaseURL: srv.URL},
+				Options{wait: w.wait}), false)
+			if c.code == "" && (err != nil || resp.FinalText != "fine") || c.code != "" && code(err) != c.code ||
+				!c.pauses(w.pauses) {
 				t.Errorf("%v, %v, pauses %v", resp, err, w.pauses)
 			}
 		})
@@ -126,18 +135,20 @@ func TestRetriesAreLoggedAndEndWithTheContext(t *testing.T) {
 	var lines bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
 	var tries int
-	p := made(t, config.Provider{Kind: "openai-compatible", BaseURL: srv.URL}, Options{Log: slog.New(slog.NewTextHandler(&lines, nil)),
-		wait: func(ctx context.Context, _ time.Duration) error {
-			if tries++; tries == 2 {
-				cancel()
-			}
-			return ctx.Err()
-		}})
+	p := made(t, config.Provider{Kind: "openai-compatible", BaseURL: srv.URL},
+		Options{Log: slog.New(slog.NewTextHandler(&lines, nil)),
+			wait: func(ctx context.Context, _ time.Duration) error {
+				if tries++; tries == 2 {
+					cancel()
+				}
+				return ctx.Err()
+			}})
 	_, err := p.Chat(ctx, &record.Request{}, nil)
 	if code(err) != dialect.CodeCancelled || tries != 2 || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v after %d pauses", err, tries)
 	}
-	if s := lines.String(); strings.Count(s, "level=WARN") != 2 || !strings.Contains(s, "attempt=2") || !strings.Contains(s, "status=500") {
+	if s := lines.String(); strings.Count(s, "level=WARN") != 2 || !strings.Contains(s, "attempt=2") ||
+		!strings.Contains(s, "status=500") {
 		t.Errorf("log %s", s)
 	}
 }
@@ -152,7 +163,8 @@ func TestConnectionsThatFail(t *testing.T) {
 		{"no HTTP", "220 mail.example ESMTP\r\n", dialect.CodeNetwork, 3},
 		{"closed in the middle", head + "Content-Length: 1000\r\n\r\n{\"choices\":[", dialect.CodeNetwork, 3},
 		{"cut in a chunk", head + "Transfer-Encoding: chunked\r\n\r\n40\r\n{\"choices\":[", dialect.CodeNetwork, 3},
-		{"endless header", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHeaderBytes) + "\r\n\r\n", dialect.CodeNetwork, 3},
+		{"endless header", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHeaderBytes) + "\r\n\r\n",
+			dialect.CodeNetwork, 3},
 		{"cut without a length", head + "\r\n{\"choices\":[", dialect.CodeBadResponse, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -164,15 +176,18 @@ func TestConnectionsThatFail(t *testing.T) {
 			}
 		})
 	}
-	_, _, err := ask(made(t, config.Provider{Kind: "openai-compatible", BaseURL: "http://127.0.0.1:1/v1"}, Options{}), false)
-	if code(err) != dialect.CodeNetwork || !strings.Contains(err.Error(), "refused") || !strings.Contains(err.Error(), "3 tries") {
+	_, _, err := ask(made(t, config.Provider{Kind: "openai-compatible", BaseURL: "http://127.0.0.1:1/v1"}, Options{}),
+		false)
+	if code(err) != dialect.CodeNetwork || !strings.Contains(err.Error(), "refused") ||
+		!strings.Contains(err.Error(), "3 tries") {
 		t.Errorf("nobody listens: %v", err)
 	}
 	tls := httptest.NewTLSServer(says(200, fine))
 	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
 	defer tls.Close()
 	w := &waits{}
-	if _, _, err = ask(made(t, config.Provider{Kind: "openai-compatible", BaseURL: tls.URL}, Options{wait: w.wait}), false); code(err) != dialect.CodeNetwork || len(w.pauses) > 0 {
+	if _, _, err = ask(made(t, config.Provider{Kind: "openai-compatible", BaseURL: tls.URL}, Options{wait: w.wait}),
+		false); code(err) != dialect.CodeNetwork || len(w.pauses) > 0 {
 		t.Errorf("a certificate of nobody: %v, tried again %d times", err, len(w.pauses))
 	}
 }
@@ -180,12 +195,14 @@ func TestConnectionsThatFail(t *testing.T) {
 func TestTheCallersDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := at(t, nil, silent).Chat(ctx, &record.Request{}, nil); code(err) != dialect.CodeTimeout || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := at(t, nil, silent).Chat(ctx, &record.Request{}, nil); code(err) != dialect.CodeTimeout ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 }
 
-// TestNothingElseIsAsked sends a redirect to another server, and has a proxy in the environment: neither hears anything.
+// TestNothingElseIsAsked sends a redirect to another server, and has a proxy in the environment: neither hears
+// anything.
 func TestNothingElseIsAsked(t *testing.T) {
 	var heard atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { heard.Add(1) }))
@@ -213,7 +230,8 @@ func TestNothingElseIsAsked(t *testing.T) {
 	if heard.Load() != 0 {
 		t.Errorf("somebody else was asked %d times", heard.Load())
 	}
-	if onlyLoopback("tcp", "192.0.2.1:80", nil) == nil || onlyLoopback("tcp6", "[::ffff:192.0.2.1]:80", nil) == nil || onlyLoopback("tcp6", "[::1]:80", nil) != nil {
+	if onlyLoopback("tcp", "192.0.2.1:80", nil) == nil || onlyLoopback("tcp6", "[::ffff:192.0.2.1]:80", nil) == nil ||
+		onlyLoopback("tcp6", "[::1]:80", nil) != nil {
 		t.Error("localhost may be another machine")
 	}
 }
@@ -228,8 +246,9 @@ func TestErrorBodies(t *testing.T) {
 		`[{"error":{"message":"bad","code":400}}]`:                      "web: HTTP 400 Bad Request: bad",
 		`{"detail":[{"loc":["body","x"],"msg":"Extra"}]}`:               "web: HTTP 400 Bad Request: body.x: Extra",
 		`{"error":{"message":"from far: {\"message\":\"no\"}"}}`:        "web: HTTP 400 Bad Request: from far: no",
-		"":                         "web: HTTP 400 Bad Request",
-		strings.Repeat("ä", 10000): "web: HTTP 400 Bad Request: " + strings.Repeat("ä", dialect.MaxQuoteBytes/2) + "...",
+		"": "web: HTTP 400 Bad Request",
+		strings.Repeat("ä", 10000): "web: HTTP 400 Bad Request: " + strings.Repeat("ä", dialect.MaxQuoteBytes/2) +
+			"...",
 	} {
 		if _, _, err := ask(at(t, nil, says(400, body)), false); err.Error() != want {
 			t.Errorf("%.40q: %v", body, err)

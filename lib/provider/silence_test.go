@@ -45,7 +45,8 @@ func (d *drip) Close() error { return nil }
 // RoundTrip implements http.RoundTripper.
 func (d *drip) RoundTrip(r *http.Request) (*http.Response, error) {
 	d.gone = r.Context().Done()
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: d, Request: r}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: d,
+		Request: r}, nil
 }
 
 // times is s, n times.
@@ -56,8 +57,8 @@ func times(n int, s string) []string {
 // letters are the bytes of s, each a piece.
 func letters(s string) []string { return strings.Split(s, "") }
 
-// TestSignsOfLife tries servers that are slow, stuck or hostile, in a time of its own, with the times that people have by default:
-// 120 s of silence, and 40 minutes of nothing but signs of life.
+// TestSignsOfLife tries servers that are slow, stuck or hostile, in a time of its own, with the times that people have
+// by default: 120 s of silence, and 40 minutes of nothing but signs of life.
 func TestSignsOfLife(t *testing.T) {
 	const silent = "sent no part of the answer for 40m0s"
 	text := delta(`"content":"begun"`)
@@ -68,32 +69,45 @@ func TestSignsOfLife(t *testing.T) {
 		want   string // in the error; empty: there is an answer
 		within time.Duration
 	}{
-		"comments for ever":              {time.Minute, []string{": ping\n\n"}, true, silent, 41 * time.Minute},
-		"comments of one byte for ever":  {time.Second, []string{":\n"}, true, silent, 41 * time.Minute},
-		"empty lines for ever":           {time.Minute, []string{"\n"}, true, silent, 41 * time.Minute},
-		"blanks for ever":                {time.Minute, []string{" "}, true, silent, 41 * time.Minute},
-		"byte order marks for ever":      {time.Minute, []string{"\xef\xbb\xbf"}, true, silent, 41 * time.Minute},
-		"empty events for ever":          {time.Minute, []string{"data:\n\n"}, true, silent, 41 * time.Minute},
-		"names of events for ever":       {time.Minute, []string{"event: ping\n\n"}, true, silent, 41 * time.Minute},
-		"text, then comments for ever":   {time.Minute, []string{text, ": ping\n\n"}, true, silent, 42 * time.Minute},
-		"a line without end":             {time.Second, []string{":", "."}, true, "sent nothing for 2m0s", 3 * time.Minute},
-		"data without end":               {time.Second, []string{"data: ", "x"}, true, "sent nothing for 2m0s", 3 * time.Minute},
-		"text, then a line without end":  {time.Second, []string{text, ":", "."}, true, "sent nothing for 2m0s", 3 * time.Minute},
-		"nothing":                        {3 * time.Minute, []string{text}, false, "no answer within 2m0s", 2 * time.Minute},
-		"JSON, then blanks for ever":     {time.Second, []string{fine, "\n"}, true, "sent nothing for 2m0s", 3 * time.Minute},
-		"JSON that stops":                {time.Minute, []string{fine[:20], " "}, true, "sent nothing for 2m0s", 4 * time.Minute},
-		"half an hour of comments first": {time.Minute, append(times(30, ": ping\n\n"), text+stops), false, "", 32 * time.Minute},
-		"an hour of pieces":              {time.Minute, append(times(60, delta(`"content":""`)), text+stops), false, "", 62 * time.Minute},
-		"half an hour between pieces":    {time.Minute, append(append(append(times(30, ":\n"), text), times(30, "\n")...), stops), false, "", 64 * time.Minute},
-		"half an hour of empty lines":    {time.Minute, append(times(30, "\r\n"), fine), false, "", 32 * time.Minute},
-		"half an hour of blanks":         {time.Minute, append(times(30, " "), fine), false, "", 32 * time.Minute},
-		"JSON, a byte a minute":          {time.Minute, letters(fine), false, "", 4 * time.Hour},
-		"the end, then comments":         {time.Minute, []string{text, stops, ": ping\n\n"}, true, "", 5 * time.Minute},
-		"the end, then empty events":     {time.Minute, []string{text, stops, "data: {}\n\n"}, true, "", 5 * time.Minute},
-		"the end, then empty choices":    {time.Minute, []string{text, stops, `data: {"choices":[]}` + "\n\n"}, true, "", 5 * time.Minute},
-		"the end, again and again":       {time.Minute, []string{text, stops}, true, "", 5 * time.Minute},
-		"the end, then bytes":            {time.Second, []string{text, stops, ":", "."}, true, "", 3 * time.Minute},
-		"the end, then usage":            {time.Minute, []string{text, stops, `data: {"choices":[],"usage":{"prompt_tokens":1}}` + "\n\n", ": ping\n\n"}, true, "", 6 * time.Minute},
+		"comments for ever":             {time.Minute, []string{": ping\n\n"}, true, silent, 41 * time.Minute},
+		"comments of one byte for ever": {time.Second, []string{":\n"}, true, silent, 41 * time.Minute},
+		"empty lines for ever":          {time.Minute, []string{"\n"}, true, silent, 41 * time.Minute},
+		"blanks for ever":               {time.Minute, []string{" "}, true, silent, 41 * time.Minute},
+		"byte order marks for ever":     {time.Minute, []string{"\xef\xbb\xbf"}, true, silent, 41 * time.Minute},
+		"empty events for ever":         {time.Minute, []string{"data:\n\n"}, true, silent, 41 * time.Minute},
+		"names of events for ever":      {time.Minute, []string{"event: ping\n\n"}, true, silent, 41 * time.Minute},
+		"text, then comments for ever":  {time.Minute, []string{text, ": ping\n\n"}, true, silent, 42 * time.Minute},
+		"a line without end": {time.Second, []string{":", "."}, true, "sent nothing for 2m0s",
+			3 * time.Minute},
+		"data without end": {time.Second, []string{"data: ", "x"}, true, "sent nothing for 2m0s",
+			3 * time.Minute},
+		"text, then a line without end": {time.Second, []string{text, ":", "."}, true, "sent nothing for 2m0s",
+			3 * time.Minute},
+		"nothing": {3 * time.Minute, []string{text}, false, "no answer within 2m0s",
+			2 * time.Minute},
+		"JSON, then blanks for ever": {time.Second, []string{fine, "\n"}, true, "sent nothing for 2m0s",
+			3 * time.Minute},
+		"JSON that stops": {time.Minute, []string{fine[:20], " "}, true, "sent nothing for 2m0s",
+			4 * time.Minute},
+		"half an hour of comments first": {time.Minute, append(times(30, ": ping\n\n"), text+stops), false, "",
+			32 * time.Minute},
+		"an hour of pieces": {time.Minute, append(times(60, delta(`"content":""`)), text+stops), false, "",
+			62 * time.Minute},
+		"half an hour between pieces": {time.Minute,
+			append(append(append(times(30, ":\n"), text), times(30, "\n")...), stops), false, "", 64 * time.Minute},
+		"half an hour of empty lines": {time.Minute, append(times(30, "\r\n"), fine), false, "", 32 * time.Minute},
+		"half an hour of blanks":      {time.Minute, append(times(30, " "), fine), false, "", 32 * time.Minute},
+		"JSON, a byte a minute":       {time.Minute, letters(fine), false, "", 4 * time.Hour},
+		"the end, then comments":      {time.Minute, []string{text, stops, ": ping\n\n"}, true, "", 5 * time.Minute},
+		"the end, then empty events": {time.Minute, []string{text, stops, "data: {}\n\n"}, true, "",
+			5 * time.Minute},
+		"the end, then empty choices": {time.Minute, []string{text, stops, `data: {"choices":[]}` + "\n\n"}, true,
+			"", 5 * time.Minute},
+		"the end, again and again": {time.Minute, []string{text, stops}, true, "", 5 * time.Minute},
+		"the end, then bytes":      {time.Second, []string{text, stops, ":", "."}, true, "", 3 * time.Minute},
+		"the end, then usage": {time.Minute,
+			[]string{text, stops, `data: {"choices":[],"usage":{"prompt_tokens":1}}` + "\n\n", ": ping\n\n"}, true, "",
+			6 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -120,8 +134,10 @@ func TestTimeOfNothingButSignsOfLife(t *testing.T) {
 	for _, c := range []struct {
 		timeout, idle float64
 		want          time.Duration
-	}{{0, 0, 40 * time.Minute}, {1, 0, 10 * time.Minute}, {60, 0, 20 * time.Minute}, {10, 3600, 20 * time.Hour}, {3600, 1, 20 * time.Hour}, {86400, 0, 20 * 24 * time.Hour}} {
-		p := made(t, config.Provider{Kind: "openai-compatible", BaseURL: "http://localhost/v1", TimeoutS: c.timeout, IdleTimeoutS: c.idle}, Options{})
+	}{{0, 0, 40 * time.Minute}, {1, 0, 10 * time.Minute}, {60, 0, 20 * time.Minute}, {10, 3600, 20 * time.Hour},
+		{3600, 1, 20 * time.Hour}, {86400, 0, 20 * 24 * time.Hour}} {
+		p := made(t, config.Provider{Kind: "openai-compatible", BaseURL: "http://localhost/v1", TimeoutS: c.timeout,
+			IdleTimeoutS: c.idle}, Options{})
 		if got := p.(*server).barren; got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
@@ -152,7 +168,8 @@ func TestSignsOfLifeOverTheNetwork(t *testing.T) {
 		})
 		chat := p.(*server)
 		chat.timeout, chat.idle, chat.barren = time.Minute, c.idle, c.barren
-		if _, deltas, err := ask(p, true); code(err) != dialect.CodeTimeout || !strings.Contains(err.Error(), c.want) || deltas != "be" {
+		if _, deltas, err := ask(p, true); code(err) != dialect.CodeTimeout || !strings.Contains(err.Error(), c.want) ||
+			deltas != "be" {
 			t.Errorf("%q: %q, %v", sign, deltas, err)
 		}
 	}

@@ -7,10 +7,11 @@ import (
 	"clawsh/lib/provider/dialect"
 )
 
-// events calls f with the name and the data of each server-sent event (HTML Living Standard, 9.2.6): lines end in LF, CRLF or CR;
-// several data lines of an event are joined by newlines; comments and other fields are skipped, as is a byte order mark. Unlike
-// there, the end of the stream ends the last event: some servers leave its empty line out. An event, or a line, of more than
-// most bytes is dialect.ErrTooLarge. f must not keep what it gets. How the stream is cut into reads makes no difference.
+// events calls f with the name and the data of each server-sent event (HTML Living Standard, 9.2.6): lines end in LF,
+// CRLF or CR; several data lines of an event are joined by newlines; comments and other fields are skipped, as is a
+// byte order mark. Unlike there, the end of the stream ends the last event: some servers leave its empty line out. An
+// event, or a line, of more than most bytes is dialect.ErrTooLarge. f must not keep what it gets. How the stream is cut
+// into reads makes no difference.
 func events(in io.Reader, most int, f func(event string, data []byte) error) error {
 	d := eventReader{most: most, emit: f, first: true}
 	buf := make([]byte, 32<<10)

@@ -14,7 +14,8 @@ const maxErrorBodyBytes = 8 << 10
 
 // fail makes an error of this attempt. The message may quote the server: it is made printable and keys are removed.
 func (a *attempt) fail(code, message string) *Error {
-	return &Error{Provider: a.server.name, Code: code, Message: a.keys.Quote(message, 3*dialect.MaxQuoteBytes), Retryable: transient(code), streamed: a.streamed, retryAfter: -1}
+	return &Error{Provider: a.server.name, Code: code, Message: a.keys.Quote(message, 3*dialect.MaxQuoteBytes),
+		Retryable: transient(code), streamed: a.streamed, retryAfter: -1}
 }
 
 // malformed returns the error for something that is not an answer.
@@ -42,7 +43,8 @@ func (a *attempt) unfit(err error) *Error {
 func (a *attempt) status(res *http.Response) *Error {
 	s := res.StatusCode
 	if s >= 300 && s < 400 {
-		e := a.fail(dialect.CodeBadRequest, fmt.Sprintf("HTTP %d: a redirect, which clawsh does not follow, because it would send the key there", s))
+		e := a.fail(dialect.CodeBadRequest,
+			fmt.Sprintf("HTTP %d: a redirect, which clawsh does not follow, because it would send the key there", s))
 		e.Status, e.Hint = s, "set base_url to the target of the redirect"
 		return e
 	}

@@ -20,7 +20,8 @@ type reading struct {
 }
 
 func (a *attempt) reading() *reading {
-	return &reading{Answer: a.server.dialect.Answer(dialect.Limits{Bytes: a.server.maxBytes, Keys: a.keys}), clean: a.keys.NewStream()}
+	return &reading{Answer: a.server.dialect.Answer(dialect.Limits{Bytes: a.server.maxBytes, Keys: a.keys}),
+		clean: a.keys.NewStream()}
 }
 
 // next takes a piece of the text and returns as much as can be passed on.

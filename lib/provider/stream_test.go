@@ -23,27 +23,31 @@ func piece(fields string) string { return delta(`"tool_calls":[{` + fields + `}]
 func TestWaysToStream(t *testing.T) {
 	hello := `data: {"choices":[{"index":0,"delta":{"content":"h€llo"}}]}`
 	for name, body := range map[string]string{
-		"CRLF":                      hello + "\r\n\r\n" + strings.ReplaceAll(stops, "\n", "\r\n"),
-		"CR":                        hello + "\r\r" + strings.ReplaceAll(stops, "\n", "\r"),
-		"byte order mark":           "\xef\xbb\xbf" + hello + "\n\n" + stops,
-		"comments and other fields": ": ping\n\n:\nid: 7\nretry: 1\nevent: message\n" + hello + "\n\n" + ": ping\n\n" + stops,
-		"no space behind data":      strings.ReplaceAll(hello, "data: ", "data:") + "\n\n" + stops,
-		"no [DONE]":                 hello + "\n\n" + stops,
-		"no last empty line":        hello + "\n\n" + strings.TrimSpace(stops),
-		"done without newline":      hello + "\n\n" + stops + "data: [DONE]",
-		"done and no reason":        hello + "\n\ndata: [DONE]\n\n",
-		"anything behind done":      hello + "\n\n" + stops + "data: [DONE]\n\ndata: nonsense\n\n",
-		"usage and no choices":      hello + "\n\n" + stops + `data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}` + "\n\ndata: [DONE]\n\n",
-		"usage is null":             `data: {"choices":[],"usage":null}` + "\n\n" + hello + "\n\n" + stops,
-		"usage is odd":              `data: {"choices":[],"usage":{"prompt_tokens":"many"}}` + "\n\n" + hello + "\n\n" + stops,
-		"empty data":                "data:\n\ndata\n\n" + hello + "\n\n" + stops,
-		"data over several lines":   "data: {\"choices\":\ndata: [{\"delta\":{\"content\":\"h€llo\"}}]}\n\n" + stops,
-		"lines that end in CRLF":    "data: {\"choices\":\r\ndata: [{\"delta\":{\"content\":\"h€llo\"}}]}\r\n\r\n" + stops,
-		"two choices":               `data: {"choices":[{"index":1,"delta":{"content":"other"}},{"index":0,"delta":{"content":"h€"}}]}` + "\n\n" + delta(`"content":"llo"`) + stops,
-		"parts":                     delta(`"content":[{"type":"text","text":"h€"},{"type":"image_url"},{"type":"text","text":"llo"}]`) + stops,
-		"nulls":                     `data: {"id":null,"model":null,"error":null,"choices":[{"index":0,"delta":{"content":null,"tool_calls":null},"finish_reason":null}]}` + "\n\n" + hello + "\n\n" + stops,
-		"a refusal":                 delta(`"refusal":"h€llo"`) + stops,
-		"cut behind the end":        "CUT" + hello + "\n\n" + stops,
+		"CRLF":            hello + "\r\n\r\n" + strings.ReplaceAll(stops, "\n", "\r\n"),
+		"CR":              hello + "\r\r" + strings.ReplaceAll(stops, "\n", "\r"),
+		"byte order mark": "\xef\xbb\xbf" + hello + "\n\n" + stops,
+		"comments and other fields": ": ping\n\n:\nid: 7\nretry: 1\nevent: message\n" + hello + "\n\n" + ": ping\n\n" +
+			stops,
+		"no space behind data": strings.ReplaceAll(hello, "data: ", "data:") + "\n\n" + stops,
+		"no [DONE]":            hello + "\n\n" + stops,
+		"no last empty line":   hello + "\n\n" + strings.TrimSpace(stops),
+		"done without newline": hello + "\n\n" + stops + "data: [DONE]",
+		"done and no reason":   hello + "\n\ndata: [DONE]\n\n",
+		"anything behind done": hello + "\n\n" + stops + "data: [DONE]\n\ndata: nonsense\n\n",
+		"usage and no choices": hello + "\n\n" + stops +
+			`data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}` + "\n\ndata: [DONE]\n\n",
+		"usage is null": `data: {"choices":[],"usage":null}` + "\n\n" + hello + "\n\n" + stops,
+		"usage is odd": `data: {"choices":[],"usage":{"prompt_tokens":"many"}}` + "\n\n" + hello + "\n\n" +
+			stops,
+		"empty data":              "data:\n\ndata\n\n" + hello + "\n\n" + stops,
+		"data over several lines": "data: {\"choices\":\ndata: [{\"delta\":{\"content\":\"h€llo\"}}]}\n\n" + stops,
+		"lines that end in CRLF": "data: {\"choices\":\r\ndata: [{\"delta\":{\"content\":\"h€llo\"}}]}\r\n\r\n" +
+			stops,
+		"two choices":        `data: {"choices":[{"index":1,"delta":{"content":"other"}},{"index":0,"delta":{"content":"h€"}}]}` + "\n\n" + delta(`"content":"llo"`) + stops,
+		"parts":              delta(`"content":[{"type":"text","text":"h€"},{"type":"image_url"},{"type":"text","text":"llo"}]`) + stops,
+		"nulls":              `data: {"id":null,"model":null,"error":null,"choices":[{"index":0,"delta":{"content":null,"tool_calls":null},"finish_reason":null}]}` + "\n\n" + hello + "\n\n" + stops,
+		"a refusal":          delta(`"refusal":"h€llo"`) + stops,
+		"cut behind the end": "CUT" + hello + "\n\n" + stops,
 	} {
 		for _, kind := range []string{"text/event-stream", "text/plain"} {
 			p := at(t, nil, func(w http.ResponseWriter, _ *http.Request) {
@@ -61,7 +65,9 @@ func TestWaysToStream(t *testing.T) {
 				}
 			})
 			resp, deltas, err := ask(p, true)
-			if err != nil || resp.FinalText != "h€llo" || deltas != "h€llo" || resp.FinishReason != map[bool]string{true: "refusal", false: "stop"}[name == "a refusal"] || resp.Model != "m" {
+			if err != nil || resp.FinalText != "h€llo" || deltas != "h€llo" ||
+				resp.FinishReason != map[bool]string{true: "refusal", false: "stop"}[name == "a refusal"] ||
+				resp.Model != "m" {
 				t.Errorf("%s, %s: %+v, %q, %v", name, kind, resp, deltas, err)
 			}
 		}
@@ -70,14 +76,22 @@ func TestWaysToStream(t *testing.T) {
 
 func TestStreamedCalls(t *testing.T) {
 	for name, c := range map[string]struct{ body, want string }{
-		"fragments": {piece(`"index":0,"id":"a","function":{"name":"f","arguments":""}`) + piece(`"index":0,"function":{"arguments":"{\"p\""}`) + piece(`"index":0,"function":{"arguments":":1}"}`), `f {"p":1}`},
-		"no index": {piece(`"id":"a","function":{"name":"f","arguments":"{"}`) + piece(`"function":{"arguments":"}"}`) + piece(`"id":"b","function":{"name":"g","arguments":"{}"}`) +
+		"fragments": {piece(`"index":0,"id":"a","function":{"name":"f","arguments":""}`) +
+			piece(`"index":0,"function":{"arguments":"{\"p\""}`) + piece(`"index":0,"function":{"arguments":":1}"}`),
+			`f {"p":1}`},
+		"no index": {piece(`"id":"a","function":{"name":"f","arguments":"{"}`) + piece(`"function":{"arguments":"}"}`) +
+			piece(`"id":"b","function":{"name":"g","arguments":"{}"}`) +
 			piece(`"id":"a","function":{"arguments":" "}`), "f {}; g {}"},
-		"no index, no id":                        {piece(`"function":{"name":"f","arguments":"{}"}`) + piece(`"function":{"name":"f","arguments":"{\"p\":2}"}`), `f {}; f {"p":2}`},
-		"index 0 each":                           {piece(`"index":0,"id":"a","function":{"name":"f","arguments":"{}"}`) + piece(`"index":0,"id":"b","function":{"name":"g","arguments":"{}"}`), "f {}; g {}"},
-		"id in every piece, name in every piece": {piece(`"index":0,"id":"a","function":{"name":"f","arguments":"{"}`) + piece(`"index":0,"id":"a","function":{"name":"f","arguments":"}"}`), "f {}"},
-		"turns about": {piece(`"index":1,"id":"b","function":{"name":"g","arguments":"{"}`) + piece(`"index":0,"id":"a","function":{"name":"f","arguments":"{"}`) +
-			piece(`"index":1,"function":{"arguments":"}"}`) + piece(`"index":0,"function":{"arguments":"}"}`), "g {}; f {}"},
+		"no index, no id": {piece(`"function":{"name":"f","arguments":"{}"}`) +
+			piece(`"function":{"name":"f","arguments":"{\"p\":2}"}`), `f {}; f {"p":2}`},
+		"index 0 each": {piece(`"index":0,"id":"a","function":{"name":"f","arguments":"{}"}`) +
+			piece(`"index":0,"id":"b","function":{"name":"g","arguments":"{}"}`), "f {}; g {}"},
+		"id in every piece, name in every piece": {piece(`"index":0,"id":"a","function":{"name":"f","arguments":"{"}`) +
+			piece(`"index":0,"id":"a","function":{"name":"f","arguments":"}"}`), "f {}"},
+		"turns about": {piece(`"index":1,"id":"b","function":{"name":"g","arguments":"{"}`) +
+			piece(`"index":0,"id":"a","function":{"name":"f","arguments":"{"}`) +
+			piece(`"index":1,"function":{"arguments":"}"}`) + piece(`"index":0,"function":{"arguments":"}"}`),
+			"g {}; f {}"},
 		"an object":     {piece(`"index":0,"id":"a","function":{"name":"f","arguments":{"p":[1]}}`), `f {"p":[1]}`},
 		"a huge index":  {piece(`"index":2147483647,"id":"a","function":{"name":"f"}`), "f {}"},
 		"cut arguments": {piece(`"index":0,"id":"a","function":{"name":"f","arguments":"{\"p\":"}`), `f "{\"p\":"`},
@@ -111,11 +125,14 @@ func TestStreamedCalls(t *testing.T) {
 func TestFinishReasons(t *testing.T) {
 	call := `,"tool_calls":[{"function":{"name":"f","arguments":"{"}}]`
 	for _, c := range []struct{ reason, fields, want string }{
-		{"stop", `"content":"x"`, "stop"}, {"length", `"content":"x"`, "length"}, {"length", `"content":null`, "length"}, {"content_filter", `"content":""`, "content_filter"},
-		{"function_call", `"content":null` + call, "tool_calls"}, {"stop", `"content":"x"` + call, "tool_calls"}, {"length", `"content":""` + call, "length"},
+		{"stop", `"content":"x"`, "stop"}, {"length", `"content":"x"`, "length"},
+		{"length", `"content":null`, "length"}, {"content_filter", `"content":""`, "content_filter"},
+		{"function_call", `"content":null` + call, "tool_calls"}, {"stop", `"content":"x"` + call, "tool_calls"},
+		{"length", `"content":""` + call, "length"},
 		{"eos_token", `"content":"x"`, "stop"}, {"tool_calls", `"content":"x"`, "stop"}, {"", `"content":"x"`, "stop"},
 	} {
-		resp, _, err := ask(at(t, nil, says(200, `{"choices":[{"index":0,"finish_reason":"`+c.reason+`","message":{`+c.fields+`}}]}`)), false)
+		resp, _, err := ask(at(t, nil, says(200, `{"choices":[{"index":0,"finish_reason":"`+c.reason+`","message":{`+
+			c.fields+`}}]}`)), false)
 		if err != nil || resp.FinishReason != c.want {
 			t.Errorf("%+v: %+v, %v", c, resp, err)
 		}
@@ -151,7 +168,8 @@ func TestStreamLimits(t *testing.T) {
 
 func TestSilenceInTheMiddle(t *testing.T) {
 	quick := func(p *config.Provider) { p.IdleTimeoutS, p.TimeoutS = 0.05, 30 }
-	for body, want := range map[string]string{delta(`"content":"begun"`): dialect.CodeTimeout, delta(`"content":"begun"`) + stops: ""} {
+	for body, want := range map[string]string{delta(`"content":"begun"`): dialect.CodeTimeout,
+		delta(`"content":"begun"`) + stops: ""} {
 		p := at(t, quick, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, body)
@@ -159,7 +177,8 @@ func TestSilenceInTheMiddle(t *testing.T) {
 			<-r.Context().Done()
 		})
 		resp, deltas, err := ask(p, true)
-		if want != "" && (code(err) != want || err.(*Error).again() || deltas != "be") || want == "" && (err != nil || resp.FinalText != "begun") {
+		if want != "" && (code(err) != want || err.(*Error).again() || deltas != "be") || want == "" &&
+			(err != nil || resp.FinalText != "begun") {
 			t.Errorf("%q: %+v, %v", body, resp, err)
 		}
 	}
@@ -183,10 +202,14 @@ func TestLargeOriginals(t *testing.T) {
 		body string
 		kept bool
 	}{
-		"small":          {delta(`"x":"`+strings.Repeat("x", 1000)+`"`) + delta(`"content":"fine"`), true},
-		"many unknown":   {strings.Repeat(delta(`"x":"`+strings.Repeat("x", 30000)+`"`), 10) + delta(`"content":"fine"`), false},
-		"of a call":      {delta(`"content":"fine"`) + strings.Repeat(piece(`"index":0,"id":"a","function":{"name":"f"},"x":"`+strings.Repeat("x", 30000)+`"`), 10), false},
-		"deep":           {delta(`"x":`+strings.Repeat("[", 100)+strings.Repeat("]", 100)) + delta(`"content":"fine"`), false},
+		"small": {delta(`"x":"`+strings.Repeat("x", 1000)+`"`) + delta(`"content":"fine"`), true},
+		"many unknown": {strings.Repeat(delta(`"x":"`+strings.Repeat("x", 30000)+`"`),
+			10) + delta(`"content":"fine"`), false},
+		"of a call": {delta(`"content":"fine"`) +
+			strings.Repeat(piece(`"index":0,"id":"a","function":{"name":"f"},"x":"`+strings.Repeat("x", 30000)+`"`),
+				10), false},
+		"deep": {delta(`"x":`+strings.Repeat("[", 100)+strings.Repeat("]", 100)) + delta(`"content":"fine"`),
+			false},
 		"the key inside": {delta(`"x":"`+testKey+`"`) + delta(`"content":"fine"`), false},
 	} {
 		resp, _, err := ask(at(t, nil, sse(c.body+stops)), true)

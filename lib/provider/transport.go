@@ -39,16 +39,19 @@ type endpoint struct {
 func newEndpoint(name string, p config.Provider, o Options, w dialect.Wire) (*endpoint, error) {
 	u, err := url.Parse(p.BaseURL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return nil, &Error{Provider: name, Code: dialect.CodeConfig, Message: "base_url is not an http or https URL that can be used",
-			Hint: "such as http://localhost:1234/v1, without user or password"}
+		return nil, &Error{Provider: name, Code: dialect.CodeConfig,
+			Message: "base_url is not an http or https URL that can be used",
+			Hint:    "such as http://localhost:1234/v1, without user or password"}
 	}
-	e := &endpoint{name: name, wire: w, base: withQuery(u, p.Query), keyEnv: p.APIKeyEnv, headers: p.Headers, headerEnv: p.HeadersEnv,
-		local: loopback(u.Hostname()), getenv: o.Getenv}
+	e := &endpoint{name: name, wire: w, base: withQuery(u, p.Query), keyEnv: p.APIKeyEnv, headers: p.Headers,
+		headerEnv: p.HeadersEnv,
+		local:     loopback(u.Hostname()), getenv: o.Getenv}
 	if o.HTTP == nil {
 		o.HTTP = transport(e.local)
 	}
 	// A redirect would carry the key to wherever it points.
-	e.http = &http.Client{Transport: o.HTTP, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	e.http = &http.Client{Transport: o.HTTP,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if _, err := e.secrets(); err != nil && err.Code == dialect.CodeConfig {
 		return nil, err
 	}
@@ -79,7 +82,8 @@ func transport(local bool) http.RoundTripper {
 	if local {
 		dialer.Control = onlyLoopback
 	}
-	return &http.Transport{Proxy: nil, DialContext: dialer.DialContext, TLSHandshakeTimeout: dialTimeout, ForceAttemptHTTP2: true,
+	return &http.Transport{Proxy: nil, DialContext: dialer.DialContext, TLSHandshakeTimeout: dialTimeout,
+		ForceAttemptHTTP2:      true,
 		MaxResponseHeaderBytes: maxHeaderBytes, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 4}
 }
 
@@ -132,14 +136,21 @@ func (e *endpoint) secret(variable string) (string, *Error) {
 	value := strings.TrimSpace(e.getenv(variable))
 	switch {
 	case value == "" && !e.local:
-		return "", &Error{Provider: e.name, Code: dialect.CodeAuth, Message: "the environment variable " + variable + " is not set",
+		return "", &Error{Provider: e.name, Code: dialect.CodeAuth, Message: "the environment variable " + variable +
+			" is not set",
 			Hint: "set " + variable + " to the key before you start clawsh"}
-	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' || r == ' ' && variable == e.keyEnv }):
-		return "", &Error{Provider: e.name, Code: dialect.CodeAuth, Message: "the value of " + variable + " cannot be a key: it contains characters that are not allowed in a header",
+	case strings.ContainsFunc(value, func(r rune) bool {
+		return r < ' ' || r > '~' || r == ' ' &&
+			variable == e.keyEnv
+	}):
+		return "", &Error{Provider: e.name, Code: dialect.CodeAuth, Message: "the value of " + variable +
+			" cannot be a key: it contains characters that are not allowed in a header",
 			Hint: "is there a line break or a typographic quote in " + variable + "?"}
 	case value != "" && e.base.Scheme == "http" && !e.local:
-		return "", &Error{Provider: e.name, Code: dialect.CodeConfig, Message: "base_url is plain http to another machine: the API key would be sent unencrypted",
-			Hint: "use https, or remove " + strings.Join(slices.Compact([]string{"api_key_env", "headers_env"}), " and ")}
+		return "", &Error{Provider: e.name, Code: dialect.CodeConfig,
+			Message: "base_url is plain http to another machine: the API key would be sent unencrypted",
+			Hint: "use https, or remove " + strings.Join(slices.Compact([]string{"api_key_env", "headers_env"}),
+				" and ")}
 	}
 	return value, nil
 }

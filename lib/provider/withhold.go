@@ -11,8 +11,10 @@ import (
 
 // response makes a response from a dialect's reply. It contains no key, whatever the dialect left in it.
 func (a *attempt) response(r *dialect.Reply, text string) (*record.Response, error) {
-	out := &record.Response{Provider: a.server.name, Model: cmp.Or(a.keys.Scrub(r.Model), a.model), FinalText: text, ToolCalls: []record.CallPart{},
-		Usage: r.Usage, FinishReason: r.Finish, Reasoning: a.keys.Scrub(record.Cut(r.Reasoning, dialect.MaxReasoningBytes))}
+	out := &record.Response{Provider: a.server.name, Model: cmp.Or(a.keys.Scrub(r.Model), a.model), FinalText: text,
+		ToolCalls: []record.CallPart{},
+		Usage:     r.Usage, FinishReason: r.Finish,
+		Reasoning: a.keys.Scrub(record.Cut(r.Reasoning, dialect.MaxReasoningBytes))}
 	if r.Finish != record.FinishStop && r.Finish != record.FinishToolCalls {
 		out.CallsCut, r.Calls = len(r.Calls), nil // what was cut off is not run
 	}
@@ -25,7 +27,8 @@ func (a *attempt) response(r *dialect.Reply, text string) (*record.Response, err
 			return nil, err
 		}
 		id := record.Cut(a.keys.Scrub(c.ID), dialect.MaxIDBytes)
-		out.ToolCalls = append(out.ToolCalls, record.CallPart{ID: record.NewID("call-"), ProviderCallID: id, Name: a.keys.Scrub(c.Name), Args: args})
+		out.ToolCalls = append(out.ToolCalls,
+			record.CallPart{ID: record.NewID("call-"), ProviderCallID: id, Name: a.keys.Scrub(c.Name), Args: args})
 	}
 	if m := r.Message; m != nil && len(m) <= dialect.MaxMessageBytes && dialect.Fits(m) && !a.keys.HiddenIn(m) {
 		out.Original = &record.Original{Provider: a.server.name, Dialect: a.server.wire.Name, Message: m}

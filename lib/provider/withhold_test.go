@@ -25,20 +25,25 @@ func TestKeysThatComeBack(t *testing.T) {
 	chunk := func(delta string) string { return `data: {"choices":[{"index":0,"delta":{` + delta + `}}]}` + "\n\n" }
 	done := "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 	for name, body := range map[string]string{
-		"text":                    message(`"content":"it is ` + testKey + `"`),
-		"escaped text":            message(`"content":"it is ` + escaped + `"`),
-		"arguments":               message(`"tool_calls":[{"function":{"name":"f","arguments":"{\"a\":\"` + testKey + `\"}"}}]`),
-		"escaped arguments":       message(`"tool_calls":[{"function":{"name":"f","arguments":"{\"a\":\"` + strings.ReplaceAll(escaped, `\`, `\\`) + `\"}"}}]`),
-		"name of a call":          message(`"tool_calls":[{"function":{"name":"` + escaped + `","arguments":""}}]`),
-		"model":                   `{"model":"` + escaped + `","choices":[{"message":{"content":"x"}}]}`,
-		"beside":                  `{"x":"` + testKey + `","choices":[{"message":{"content":"x"}}]}`,
-		"escaped name beside":     `{"` + escaped + `":1,"choices":[{"message":{"content":"x"}}]}`,
-		"error in 200":            `{"error":{"message":"bad key ` + escaped + `"}}`,
-		"odd error in 200":        `{"error":{"detail":"bad key ` + escaped + `"}}`,
-		"no JSON":                 `<p>` + testKey,
-		"piece":                   chunk(`"content":"`+testKey+`"`) + done,
-		"split over pieces":       chunk(`"content":"a `+testKey[:7]+`"`) + chunk(`"content":"`+testKey[7:]+` b"`) + done,
-		"arguments in pieces":     chunk(`"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"a\":\"`+testKey[:9]+`"}}]`) + chunk(`"tool_calls":[{"index":0,"function":{"arguments":"`+testKey[9:]+`\"}"}}]`) + done,
+		"text":         message(`"content":"it is ` + testKey + `"`),
+		"escaped text": message(`"content":"it is ` + escaped + `"`),
+		"arguments": message(`"tool_calls":[{"function":{"name":"f","arguments":"{\"a\":\"` + testKey +
+			`\"}"}}]`),
+		"escaped arguments": message(`"tool_calls":[{"function":{"name":"f","arguments":"{\"a\":\"` +
+			strings.ReplaceAll(escaped, `\`, `\\`) + `\"}"}}]`),
+		"name of a call":      message(`"tool_calls":[{"function":{"name":"` + escaped + `","arguments":""}}]`),
+		"model":               `{"model":"` + escaped + `","choices":[{"message":{"content":"x"}}]}`,
+		"beside":              `{"x":"` + testKey + `","choices":[{"message":{"content":"x"}}]}`,
+		"escaped name beside": `{"` + escaped + `":1,"choices":[{"message":{"content":"x"}}]}`,
+		"error in 200":        `{"error":{"message":"bad key ` + escaped + `"}}`,
+		"odd error in 200":    `{"error":{"detail":"bad key ` + escaped + `"}}`,
+		"no JSON":             `<p>` + testKey,
+		"piece":               chunk(`"content":"`+testKey+`"`) + done,
+		"split over pieces": chunk(`"content":"a `+testKey[:7]+`"`) + chunk(`"content":"`+testKey[7:]+
+			` b"`) + done,
+		"arguments in pieces": chunk(`"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"a\":\"`+
+			testKey[:9]+`"}}]`) + chunk(`"tool_calls":[{"index":0,"function":{"arguments":"`+testKey[9:]+
+			`\"}"}}]`) + done,
 		"malformed arguments":     message(`"tool_calls":[{"function":{"name":"f","arguments":"{` + testKey + `"}}]`),
 		"malformed piece":         "data: {" + testKey + "\n\n",
 		"duplicate names":         `{"` + testKey + `":1,"` + testKey + `":2}`,
@@ -48,7 +53,8 @@ func TestKeysThatComeBack(t *testing.T) {
 			for _, stream := range []bool{false, true} {
 				var log bytes.Buffer
 				out := leaving(t, status, body, stream, &log)
-				if strings.Contains(out, testKey) || strings.Contains(out, escaped) || strings.Contains(out, testKey[:12]) {
+				if strings.Contains(out, testKey) || strings.Contains(out, escaped) ||
+					strings.Contains(out, testKey[:12]) {
 					t.Errorf("%s, status %d, stream %t: %s", name, status, stream, out)
 				}
 			}
@@ -63,10 +69,12 @@ func leaving(t *testing.T, status int, body string, stream bool, log *bytes.Buff
 		if strings.HasPrefix(body, "data:") {
 			kind = "text/event-stream"
 		}
-		return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, testKey, kind, len(body), body)
+		return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, testKey, kind,
+			len(body), body)
 	})
-	p := made(t, config.Provider{Kind: "openai-compatible", BaseURL: url, APIKeyEnv: "K"}, Options{Getenv: func(string) string { return testKey },
-		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	p := made(t, config.Provider{Kind: "openai-compatible", BaseURL: url, APIKeyEnv: "K"},
+		Options{Getenv: func(string) string { return testKey },
+			Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	resp, deltas, err := ask(p, stream)
 	encoded, _ := record.Encode(resp)
 	return fmt.Sprintf("%s %s %v %+v %s", deltas, encoded, err, err, log)
@@ -82,7 +90,8 @@ func TestKeysInBrokenAnswers(t *testing.T) {
 		},
 	} {
 		url := raw(t, answer)
-		p := made(t, config.Provider{Kind: "openai-compatible", BaseURL: url, APIKeyEnv: "K"}, Options{Getenv: func(string) string { return testKey }})
+		p := made(t, config.Provider{Kind: "openai-compatible", BaseURL: url, APIKeyEnv: "K"},
+			Options{Getenv: func(string) string { return testKey }})
 		_, _, err := ask(p, false)
 		for e := err; e != nil; {
 			if strings.Contains(e.Error(), testKey[:8]) {
@@ -157,8 +166,10 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 
 func TestArgumentsThatNoRecordCarries(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
-	for text, object := range map[string]bool{nested(record.MaxDepth - 8): true, nested(record.MaxDepth - 7): false, nested(100000): false, `{"a":9007199254740993}`: false,
-		`{"a":1e400}`: false, `{"a":-0.1e-5}`: true, `{"a":[{"b":1,"\u0062":2}]}`: false, "{\"a\":\"\xff\"}": false, `{}],[{}`: false, " \n{\"a\":\n1}\t": true, `{"a":NaN}`: false, "{'a':1}": false} {
+	for text, object := range map[string]bool{nested(record.MaxDepth - 8): true, nested(record.MaxDepth - 7): false,
+		nested(100000): false, `{"a":9007199254740993}`: false,
+		`{"a":1e400}`: false, `{"a":-0.1e-5}`: true, `{"a":[{"b":1,"\u0062":2}]}`: false, "{\"a\":\"\xff\"}": false,
+		`{}],[{}`: false, " \n{\"a\":\n1}\t": true, `{"a":NaN}`: false, "{'a':1}": false} {
 		raw, err := arguments(text, dialect.Keys{})
 		if err != nil || (raw[0] == '{') != object {
 			t.Errorf("%.60q became %.60s, %v", text, raw, err)
@@ -166,10 +177,11 @@ func TestArgumentsThatNoRecordCarries(t *testing.T) {
 	}
 }
 
-// FuzzArguments checks that whatever a model writes can be carried by a record, on one line, and that an object means what
-// was written.
+// FuzzArguments checks that whatever a model writes can be carried by a record, on one line, and that an object means
+// what was written.
 func FuzzArguments(f *testing.F) {
-	for _, s := range []string{"", `{"a":1}`, `{"a":`, `{} {}`, `{}],[{}`, `"x"`, "{\"a\":\"\\ud800\"}", "null", "\xff"} {
+	for _, s := range []string{"", `{"a":1}`, `{"a":`, `{} {}`, `{}],[{}`, `"x"`, "{\"a\":\"\\ud800\"}", "null",
+		"\xff"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -193,7 +205,8 @@ func FuzzArguments(f *testing.F) {
 				t.Fatalf("%q became %s", text, raw)
 			}
 		default:
-			if s, ok := dialect.Text(raw); !ok || s != strings.ToValidUTF8(text, "\ufffd") && !strings.Contains(text, "\xff") && len(s) < len(text) {
+			if s, ok := dialect.Text(raw); !ok || s != strings.ToValidUTF8(text, "\ufffd") &&
+				!strings.Contains(text, "\xff") && len(s) < len(text) {
 				t.Fatalf("%q became %s", text, raw)
 			}
 		}

@@ -28,7 +28,8 @@ const (
 	asideNote   = "note"
 )
 
-// Aside says what a log was when it was set aside: it is the arguments of the new log's first receipt, and of the signed note.
+// Aside says what a log was when it was set aside: it is the arguments of the new log's first receipt, and of the
+// signed note.
 type Aside struct {
 	At       string `json:"at"`
 	Origin   string `json:"origin"`
@@ -60,8 +61,8 @@ func AsideKeys(keys, log, of string) string {
 	return ""
 }
 
-// Examine tells whether a log is one to set aside, and what is wrong with it: nothing is (ErrSound), or what only a head lacks that an
-// operator can sign (ErrAcceptable), is not.
+// Examine tells whether a log is one to set aside, and what is wrong with it: nothing is (ErrSound), or what only a
+// head lacks that an operator can sign (ErrAcceptable), is not.
 func Examine(src *Source, k *Keys) (Report, error) {
 	rep, err := Verify(src, Trust{Keys: k})
 	switch {
@@ -75,20 +76,21 @@ func Examine(src *Source, k *Keys) (Report, error) {
 	return rep, nil
 }
 
-// Replace sets a damaged log aside whole, with its head and its keys, and begins another with new keys, whose first receipt names the
-// old one. None of the calls that the gate has decided about so far is taken for interrupted.
+// Replace sets a damaged log aside whole, with its head and its keys, and begins another with new keys, whose first
+// receipt names the old one. None of the calls that the gate has decided about so far is taken for interrupted.
 //
 // It is this sequence; what a crash behind each step leaves, and who recovers it:
 //
 //	copy log, parts, head, keys    the old log, and a copy of it that nothing names: Replace begins anew
 //	write the note beside the log  the same
-//	public keys, head of the new   the old log, read from the copy (OpenIn): no receipt is appended, and Replace goes on from here
+//	public keys, head of the new   the old log, read from the copy (OpenIn); nothing is appended; it continues here
 //	remove parts, cut, first line  the same
 //	replace the secret keys        the new log, whole: this is the moment at which it takes the old one's place
 //	remove the old public key      the new log, and the note, which Replace removes; if the log is damaged since,
 //	                               it is copied like any other
 func Replace(path string, o Options, audit, reason string) (SetAside, error) {
-	return replacement{path: path, keys: o.Keys, audit: audit, reason: reason, at: func(string) error { return nil }}.run()
+	return replacement{path: path, keys: o.Keys, audit: audit, reason: reason,
+		at: func(string) error { return nil }}.run()
 }
 
 // replacement is one run of Replace.
@@ -194,8 +196,8 @@ func firstID(path string) (id string, err error) {
 	return id, err
 }
 
-// begin empties the log and returns its first line; the old and the new key sign what was set aside. The log is locked. Before the secret
-// keys are replaced the head is not by the key in use, so no receipt is appended.
+// begin empties the log and returns its first line; the old and the new key sign what was set aside. The log is locked.
+// Before the secret keys are replaced the head is not by the key in use, so no receipt is appended.
 func (x replacement) begin(l *Log, e *durable.End, p prepared) ([]byte, Receipt, error) {
 	old, a := l.keys, p.Aside
 	if err := (mark{Aside: a}).whole(x.path); err != nil {
@@ -249,7 +251,8 @@ func (x replacement) begin(l *Log, e *durable.End, p prepared) ([]byte, Receipt,
 	return raw, r, x.at("cut")
 }
 
-// commit makes the new keys those in use, and with them the new log. The log is locked; another process may have done it.
+// commit makes the new keys those in use, and with them the new log. The log is locked; another process may have done
+// it.
 func (x replacement) commit(l *Log, committed bool) error {
 	if !committed {
 		h, err := readHead(x.path)
@@ -289,6 +292,7 @@ func (a Aside) receipt() (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	r, _, err := of(record.ToolResult{Tool: asideTool, Args: args, Status: record.StatusFailed, Error: a.Fault}, Attestation{By: Recovered})
+	r, _, err := of(record.ToolResult{Tool: asideTool, Args: args, Status: record.StatusFailed, Error: a.Fault},
+		Attestation{By: Recovered})
 	return r, err
 }

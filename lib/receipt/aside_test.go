@@ -9,8 +9,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// TestReplaceKeepsAll: whatever is broken, in the log or in a part of it, what was says the same of itself where it lies now, and who has
-// the log open appends to the new one. What is sound, or lacks a head alone, is not set aside.
+// TestReplaceKeepsAll: whatever is broken, in the log or in a part of it, what was says the same of itself where it
+// lies now, and who has the log open appends to the new one. What is sound, or lacks a head alone, is not set aside.
 func TestReplaceKeepsAll(t *testing.T) {
 	for name, rotate := range map[string]int64{"one file": 0, "parts": 20_000} {
 		for _, damaged := range []int{1, 40, 119} {

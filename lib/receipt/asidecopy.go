@@ -27,7 +27,8 @@ func (l *Log) putAside(keys, reason string, at func(string) error) (s SetAside, 
 	if err != nil {
 		return s, err
 	}
-	a := Aside{At: time.Now().UTC().Format(record.TimeFormat), Origin: l.keys.Origin, Lines: rep.Count, FirstBad: rep.FirstBad,
+	a := Aside{At: time.Now().UTC().Format(record.TimeFormat), Origin: l.keys.Origin, Lines: rep.Count,
+		FirstBad: rep.FirstBad,
 		LastGood: rep.LastHash, HeadSays: rep.HeadCount, Fault: rep.Reason, Reason: reason}
 	dst, err := a.dir(l.path)
 	if err != nil {

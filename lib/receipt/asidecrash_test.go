@@ -11,8 +11,9 @@ import (
 
 var errKilled = errors.New("killed")
 
-// TestReplaceInterrupted ends Replace behind each of its steps, and behind each step of the run that goes on from there: what is read in
-// between is the old log, as it was, or the new one, nothing is lost, nothing is appended to what is neither, and one run more ends it.
+// TestReplaceInterrupted ends Replace behind each of its steps, and behind each step of the run that goes on from
+// there: what is read in between is the old log, as it was, or the new one, nothing is lost, nothing is appended to
+// what is neither, and one run more ends it.
 func TestReplaceInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, damaged := range []int{1, 150} {
@@ -117,7 +118,8 @@ func (x interruption) ended(t *testing.T, before Report, old []byte) {
 		t.Fatalf("in the end: %+v", rep)
 	}
 	public, err := LoadPublic(filepath.Join(x.keys, "receipt.pub"))
-	if err != nil || len(public) != 1 || len(glob(t, markPath(x.path))) > 0 || len(glob(t, filepath.Join(sideDir(x.path), ".aside-*"))) > 0 {
+	if err != nil || len(public) != 1 || len(glob(t, markPath(x.path))) > 0 ||
+		len(glob(t, filepath.Join(sideDir(x.path), ".aside-*"))) > 0 {
 		t.Fatalf("something is left: %v, %v", public, err)
 	}
 	for _, dir := range glob(t, filepath.Join(sideDir(x.path), "aside-*")) {
@@ -180,8 +182,11 @@ func TestMarkIsSigned(t *testing.T) {
 	raw := read(t, markPath(x.path))
 	for name, change := range map[string]func([]byte) []byte{
 		"another home's": func(b []byte) []byte { return b },
-		"changed":        func(b []byte) []byte { return bytes.Replace(b, []byte(`"reason":"r"`), []byte(`"reason":"s"`), 1) },
-		"empty":          func([]byte) []byte { return nil },
+		"changed": func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"reason":"r"`),
+				[]byte(`"reason":"s"`), 1)
+		},
+		"empty": func([]byte) []byte { return nil },
 	} {
 		path, keys := x.path, x.keys
 		if name == "another home's" {

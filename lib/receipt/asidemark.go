@@ -59,11 +59,12 @@ func (a Aside) dir(log string) (string, error) {
 // setAside says where everything is.
 func (a Aside) setAside(log, keys string) SetAside {
 	dir, _ := a.dir(log) // a time that makes no sense is not signed
-	return SetAside{Aside: a, Log: filepath.Join(dir, filepath.Base(log)), Keys: filepath.Join(keys, filepath.Base(dir))}
+	return SetAside{Aside: a, Log: filepath.Join(dir, filepath.Base(log)),
+		Keys: filepath.Join(keys, filepath.Base(dir))}
 }
 
-// readMark reads the note, which the key in use must have signed: the log's own before it is replaced, the new one's afterwards. Else
-// whoever can write there could have another log read.
+// readMark reads the note, which the key in use must have signed: the log's own before it is replaced, the new one's
+// afterwards. Else whoever can write there could have another log read.
 func readMark(log string, k *Keys) (m mark, ok bool) {
 	f, err := openPart(markPath(log))
 	if err != nil {
@@ -115,7 +116,8 @@ func (m mark) whole(log string) error {
 		}
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != m.SHA256 {
-		return fmt.Errorf("%w: the copy %s differs from what was set aside; nothing more is removed", ErrTampered, copied)
+		return fmt.Errorf("%w: the copy %s differs from what was set aside; nothing more is removed", ErrTampered,
+			copied)
 	}
 	return nil
 }
@@ -183,14 +185,15 @@ func sumPart(sum io.Writer, path string) error {
 	return err
 }
 
-// Unfinished tells whether a log took the place of another, and setting that aside was interrupted before all that it left was removed.
+// Unfinished tells whether a log took the place of another, and setting that aside was interrupted before all that it
+// left was removed.
 func Unfinished(path string, k *Keys) bool {
 	m, ok := readMark(path, k)
 	return ok && m.to == k.Origin
 }
 
-// OpenIn is Open for a log with keys in a directory. Where setting it aside was interrupted, and it is still the one that counts, it is read
-// from the copy.
+// OpenIn is Open for a log with keys in a directory. Where setting it aside was interrupted, and it is still the one
+// that counts, it is read from the copy.
 func OpenIn(path, keys string) (*Source, error) {
 	if _, err := os.Lstat(markPath(path)); err == nil {
 		if k, err := LoadKeys(keys); err == nil {

@@ -115,7 +115,8 @@ func asideTwice(t *testing.T) interruption {
 func notes(t *testing.T, x interruption) map[string][]byte {
 	t.Helper()
 	other := asideTwice(t)
-	all := map[string][]byte{"none": nil, "current": read(t, markPath(x.path)), "foreign": read(t, markPath(other.path))}
+	all := map[string][]byte{"none": nil, "current": read(t, markPath(x.path)),
+		"foreign": read(t, markPath(other.path))}
 	for i, path := range glob(t, filepath.Join(sideDir(x.path), "aside-*", asideNote)) {
 		all[fmt.Sprint("replayed ", i)] = read(t, path)
 	}

@@ -15,10 +15,10 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// Checkpoint verifies the log and signs what it holds: how many receipts, and the root of a Merkle tree (RFC 6962) whose leaves
-// are the lines without their newlines. The text is a checkpoint of https://c2sp.org/tlog-checkpoint; kept where nobody who
-// can write to the log can reach, it shows any later change to these receipts. A log that is not valid is not signed: then
-// the checkpoint is nil, and the report says why.
+// Checkpoint verifies the log and signs what it holds: how many receipts, and the root of a Merkle tree (RFC 6962)
+// whose leaves are the lines without their newlines. The text is a checkpoint of https://c2sp.org/tlog-checkpoint; kept
+// where nobody who can write to the log can reach, it shows any later change to these receipts. A log that is not valid
+// is not signed: then the checkpoint is nil, and the report says why.
 func Checkpoint(r io.Reader, k *Keys) (signed []byte, rep Report, err error) {
 	var root tlog.Hash
 	done, err := byTiles(r, Trust{Keys: k}, func(w *view) (err error) {
@@ -41,7 +41,8 @@ func Checkpoint(r io.Reader, k *Keys) (signed []byte, rep Report, err error) {
 			return nil, rep, fmt.Errorf("compute the root: %w", err)
 		}
 	}
-	signed, err = note.Sign(&note.Note{Text: checkpointText(k.Origin, tlog.Tree{N: int64(rep.Count), Hash: root})}, k.signer)
+	signed, err = note.Sign(&note.Note{Text: checkpointText(k.Origin, tlog.Tree{N: int64(rep.Count), Hash: root})},
+		k.signer)
 	if err != nil {
 		return nil, rep, fmt.Errorf("sign the checkpoint: %w", err)
 	}
@@ -56,15 +57,16 @@ type Proof struct {
 	Checkpoint []byte
 	Origin     string
 	Tree       tlog.Tree // of the checkpoint. Set by CheckProof
-	RetiredAt  string    // when the key was replaced that signed the checkpoint: who got hold of it may have signed since. Set by CheckProof
-	hashes     tlog.RecordProof
+	// when the key was replaced that signed the checkpoint: who got hold of it may have signed since. Set by CheckProof
+	RetiredAt string
+	hashes    tlog.RecordProof
 }
 
 // proofLabel is the first line of a proof (https://c2sp.org/tlog-proof). The receipt's line is its extra data.
 const proofLabel = "c2sp.org/tlog-proof@v1"
 
-// Prove writes a proof for the receipt with this number under a checkpoint of the log, which is verified once more on the way:
-// the log must extend the checkpoint, and hold the receipt within it.
+// Prove writes a proof for the receipt with this number under a checkpoint of the log, which is verified once more on
+// the way: the log must extend the checkpoint, and hold the receipt within it.
 func Prove(r io.Reader, t Trust, number int) (*Proof, error) {
 	list, err := openKept(t.Against, t.Public)
 	if err != nil {
@@ -72,7 +74,8 @@ func Prove(r io.Reader, t Trust, number int) (*Proof, error) {
 	}
 	checkpoint := list[len(list)-1]
 	if number < 1 || int64(number) > checkpoint.N {
-		return nil, fmt.Errorf("receipt %d is not among the %s of the checkpoint: make a new one", number, spelling.Count(checkpoint.N, "receipt"))
+		return nil, fmt.Errorf("receipt %d is not among the %s of the checkpoint: make a new one", number,
+			spelling.Count(checkpoint.N, "receipt"))
 	}
 	p := &Proof{Number: number, Checkpoint: checkpoint.raw}
 	if done, err := byTiles(r, t, func(w *view) error { return w.prove(p, checkpoint.Tree) }); done || err != nil {
@@ -81,10 +84,11 @@ func Prove(r io.Reader, t Trust, number int) (*Proof, error) {
 	want := map[int64]*tlog.Hash{}
 	var wanted []int64
 	// ask which hashes the proof needs; then they are picked up while the log is read
-	_, err = tlog.ProveRecord(checkpoint.N, int64(number-1), tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
-		wanted = indexes
-		return make([]tlog.Hash, len(indexes)), nil
-	}))
+	_, err = tlog.ProveRecord(checkpoint.N, int64(number-1),
+		tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
+			wanted = indexes
+			return make([]tlog.Hash, len(indexes)), nil
+		}))
 	if err != nil {
 		return nil, fmt.Errorf("prove receipt %d: %w", number, err)
 	}
@@ -98,13 +102,14 @@ func Prove(r io.Reader, t Trust, number int) (*Proof, error) {
 	if v.report.Checkpoint != Extended || v.report.Chain != Intact {
 		return nil, fmt.Errorf("%w: %s", ErrTampered, v.report.Evidence)
 	}
-	p.hashes, err = tlog.ProveRecord(checkpoint.N, int64(number-1), tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
-		out := make([]tlog.Hash, len(indexes))
-		for i, x := range indexes {
-			out[i] = *want[x]
-		}
-		return out, nil
-	}))
+	p.hashes, err = tlog.ProveRecord(checkpoint.N, int64(number-1),
+		tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
+			out := make([]tlog.Hash, len(indexes))
+			for i, x := range indexes {
+				out[i] = *want[x]
+			}
+			return out, nil
+		}))
 	if err != nil {
 		return nil, fmt.Errorf("prove receipt %d: %w", number, err)
 	}
@@ -175,8 +180,9 @@ func (p *Proof) Encode() []byte {
 	return b.Bytes()
 }
 
-// CheckProof reads a proof and checks all that it says, by one of the keys: the signature of its checkpoint, that the receipt is
-// in the tree, and that the receipt's hash is that of its content. It returns the proof, and how many receipts the checkpoint counts.
+// CheckProof reads a proof and checks all that it says, by one of the keys: the signature of its checkpoint, that the
+// receipt is in the tree, and that the receipt's hash is that of its content. It returns the proof, and how many
+// receipts the checkpoint counts.
 func CheckProof(raw []byte, keys []PublicKey) (*Proof, int, error) {
 	p, err := parseProof(bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n")))
 	if err != nil {
@@ -194,7 +200,8 @@ func CheckProof(raw []byte, keys []PublicKey) (*Proof, int, error) {
 	tree := list[0]
 	p.RetiredAt, p.Tree = tree.retired, tree.Tree
 	if int64(p.Number) > tree.N {
-		return nil, 0, fmt.Errorf("the proof is wrong: receipt %d is not among the %d of the checkpoint", p.Number, tree.N)
+		return nil, 0, fmt.Errorf("the proof is wrong: receipt %d is not among the %d of the checkpoint", p.Number,
+			tree.N)
 	}
 	if err := tlog.CheckRecord(p.hashes, tree.N, tree.Hash, int64(p.Number-1), tlog.RecordHash(p.Line)); err != nil {
 		return nil, 0, errors.New("the proof is wrong: the receipt is not in the tree that the checkpoint signs")

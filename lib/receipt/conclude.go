@@ -70,7 +70,8 @@ func (v *verifier) concludeMacs() {
 	case v.macBad > 0:
 		r.Macs = Broken
 	case r.Count < k.Adopted && r.Chain == Intact:
-		v.macBad, v.macReason = r.Count+1, fmt.Sprintf("it is missing: the log had %s when the key was made", spelling.Count(k.Adopted, "receipt"))
+		v.macBad, v.macReason = r.Count+1, fmt.Sprintf("it is missing: the log had %s when the key was made",
+			spelling.Count(k.Adopted, "receipt"))
 		r.Macs = Broken
 	default:
 		r.Macs = Valid
@@ -102,11 +103,13 @@ func (v *verifier) concludeHead() {
 	case v.headBad != "":
 		reason = "the head is invalid: " + v.headBad
 	case v.head.count > r.Count:
-		number, reason = r.Count+1, fmt.Sprintf("it is missing: the head counts %s", spelling.Count(v.head.count, "receipt"))
+		number, reason = r.Count+1, fmt.Sprintf("it is missing: the head counts %s",
+			spelling.Count(v.head.count, "receipt"))
 	case v.headHash != v.head.hash:
 		number, reason = v.head.count, "it is not the receipt that the head names"
 	case v.head.size != noSize && v.head.size != v.headSize:
-		reason = fmt.Sprintf("the head counts %s for the first %s, and there are %d", spelling.Count(v.head.size, "byte"), spelling.Count(v.head.count, "receipt"), v.headSize)
+		reason = fmt.Sprintf("the head counts %s for the first %s, and there are %d",
+			spelling.Count(v.head.size, "byte"), spelling.Count(v.head.count, "receipt"), v.headSize)
 	case v.head.count < r.Count && v.trust.Keys == nil:
 		number, reason = v.head.count+1, "the head does not cover it, and there is no key to check its MAC with"
 	case v.head.count < r.Count:
@@ -132,7 +135,8 @@ func (v *verifier) concludeCheckpoint() {
 		r.Size = int(v.forked.N)
 		reason = fmt.Sprintf("it does not begin with the %s of the checkpoint", spelling.Count(v.forked.N, "receipt"))
 	case last.N > int64(r.Count):
-		number, reason = r.Count+1, fmt.Sprintf("it is missing: the checkpoint counts %s", spelling.Count(last.N, "receipt"))
+		number, reason = r.Count+1, fmt.Sprintf("it is missing: the checkpoint counts %s",
+			spelling.Count(last.N, "receipt"))
 	default:
 		r.Checkpoint = Extended
 	}
@@ -153,7 +157,8 @@ func (r *Report) attestations() (parts []string) {
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{r.Attested, "attested"}, {r.Unattested, "unattested"}, {r.Recovered, "interrupted"}, {r.Unmarked, "written before results were sealed"}} {
+	}{{r.Attested, "attested"}, {r.Unattested, "unattested"}, {r.Recovered, "interrupted"},
+		{r.Unmarked, "written before results were sealed"}} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
 		}
@@ -168,14 +173,16 @@ func (v *verifier) evidence(broken bool) string {
 		if r.Count <= 1 {
 			return "nothing is proven"
 		}
-		return fmt.Sprintf("receipts 1 to %d are intact; nothing is proven about receipt %d and later ones", r.Count-1, r.Count)
+		return fmt.Sprintf("receipts 1 to %d are intact; nothing is proven about receipt %d and later ones", r.Count-1,
+			r.Count)
 	}
 	parts := []string{"chain intact"}
 	switch r.Macs {
 	case Valid:
 		parts = append(parts, "MACs valid"+v.older())
 	case Broken:
-		parts = append(parts, fmt.Sprintf("wrong MAC at receipt %d: later receipts may be written by someone without the key", v.macBad))
+		parts = append(parts,
+			fmt.Sprintf("wrong MAC at receipt %d: later receipts may be written by someone without the key", v.macBad))
 	case NotChecked:
 		parts = append(parts, "MACs not checked (no key)")
 	case None:
@@ -185,7 +192,8 @@ func (v *verifier) evidence(broken bool) string {
 	case Agrees:
 		parts = append(parts, "head agrees")
 	case Behind:
-		parts = append(parts, fmt.Sprintf("head is valid but %s behind (normal after a crash)", spelling.Count(r.Count-r.HeadCount, "receipt")))
+		parts = append(parts, fmt.Sprintf("head is valid but %s behind (normal after a crash)",
+			spelling.Count(r.Count-r.HeadCount, "receipt")))
 	case Disagrees:
 		parts = append(parts, "head disagrees")
 	case NotChecked:

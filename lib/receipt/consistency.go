@@ -27,7 +27,8 @@ type Consistency struct {
 	hashes      tlog.TreeProof
 }
 
-// ProveConsistency proves that the log, which has the newer of two checkpoints, begins with the older. Against of t holds both.
+// ProveConsistency proves that the log, which has the newer of two checkpoints, begins with the older. Against of t
+// holds both.
 func ProveConsistency(r io.Reader, t Trust) (*Consistency, error) {
 	c, err := openConsistency(t.Against, t.Public)
 	if err != nil {
@@ -75,7 +76,8 @@ func openConsistency(raw []byte, keys []PublicKey) (*Consistency, error) {
 	if list[0].N == 0 {
 		return nil, fmt.Errorf("%w: the older one counts no receipts, so there is nothing to prove", ErrCheckpoint)
 	}
-	return &Consistency{Origin: string(origin), Old: list[0].Tree, New: list[1].Tree, RetiredAt: max(list[0].retired, list[1].retired),
+	return &Consistency{Origin: string(origin), Old: list[0].Tree, New: list[1].Tree,
+		RetiredAt:   max(list[0].retired, list[1].retired),
 		checkpoints: [2][]byte{list[0].raw, list[1].raw}}, nil
 }
 
@@ -105,14 +107,15 @@ func IsConsistency(raw []byte) bool {
 	return bytes.HasPrefix(raw, []byte(consistencyLabel))
 }
 
-// CheckConsistency reads a consistency proof and checks all that it says, by one of the keys: the signatures of both checkpoints, and
-// that the newer tree begins with the older.
+// CheckConsistency reads a consistency proof and checks all that it says, by one of the keys: the signatures of both
+// checkpoints, and that the newer tree begins with the older.
 func CheckConsistency(raw []byte, keys []PublicKey) (*Consistency, error) {
 	raw = bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n"))
 	top, checkpoints, ok := bytes.Cut(raw, []byte("\n\n"))
 	lines := strings.Split(string(top), "\n")
 	if !ok || lines[0] != consistencyLabel || len(raw) > maxProofBytes {
-		return nil, fmt.Errorf("read the proof: want %q, hashes and two checkpoints, in at most %d bytes", consistencyLabel, maxProofBytes)
+		return nil, fmt.Errorf("read the proof: want %q, hashes and two checkpoints, in at most %d bytes",
+			consistencyLabel, maxProofBytes)
 	}
 	c, err := openConsistency(checkpoints, keys)
 	if err != nil {
@@ -142,5 +145,6 @@ func Kept(raw []byte, keys []PublicKey, tree tlog.Tree) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: the proof is from another one, of %s with the root %s", ErrCheckpoint, spelling.Count(tree.N, "receipt"), tree.Hash)
+	return fmt.Errorf("%w: the proof is from another one, of %s with the root %s", ErrCheckpoint,
+		spelling.Count(tree.N, "receipt"), tree.Hash)
 }

@@ -50,7 +50,8 @@ func TestConsistency(t *testing.T) {
 	for i := range sizes {
 		for j := i; j < len(sizes); j++ {
 			src, _ := Open(path)
-			p, err := ProveConsistency(src, Trust{Keys: k, Public: k.Public, Against: slices.Concat(signed[i], signed[j])})
+			p, err := ProveConsistency(src, Trust{Keys: k, Public: k.Public,
+				Against: slices.Concat(signed[i], signed[j])})
 			if err != nil {
 				t.Fatalf("%d to %d: %v", sizes[i], sizes[j], err)
 			}
@@ -68,7 +69,8 @@ func TestConsistencyOfSomethingElse(t *testing.T) {
 	path, keys := aLog(t, 20)
 	k, _ := LoadKeys(keys)
 	src, _ := Open(path)
-	p, err := ProveConsistency(src, Trust{Keys: k, Public: k.Public, Against: slices.Concat(signedAt(t, path, keys, 7), signedAt(t, path, keys, 20))})
+	p, err := ProveConsistency(src, Trust{Keys: k, Public: k.Public,
+		Against: slices.Concat(signedAt(t, path, keys, 7), signedAt(t, path, keys, 20))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,16 +83,19 @@ func TestConsistencyOfSomethingElse(t *testing.T) {
 				t.Errorf("byte %d: %+v", i, got)
 			}
 		}
-		if got, err := CheckConsistency(append(bytes.Clone(good[:i]), good[i+1:]...), k.Public); err == nil && (got.Old != p.Old || got.New != p.New) {
+		if got, err := CheckConsistency(append(bytes.Clone(good[:i]), good[i+1:]...), k.Public); err == nil &&
+			(got.Old != p.Old || got.New != p.New) {
 			t.Errorf("without byte %d: %+v", i, got)
 		}
 	}
 	lines := bytes.SplitAfter(good, []byte("\n"))
 	for i := 1; len(lines[i]) > 1; i++ {
-		if _, err := CheckConsistency(bytes.Join(slices.Delete(slices.Clone(lines), i, i+1), nil), k.Public); err == nil {
+		if _, err := CheckConsistency(bytes.Join(slices.Delete(slices.Clone(lines), i, i+1), nil),
+			k.Public); err == nil {
 			t.Errorf("without hash %d", i)
 		}
-		if _, err := CheckConsistency(bytes.Join(slices.Insert(slices.Clone(lines), i, lines[i]), nil), k.Public); err == nil {
+		if _, err := CheckConsistency(bytes.Join(slices.Insert(slices.Clone(lines), i, lines[i]), nil),
+			k.Public); err == nil {
 			t.Errorf("with hash %d twice", i)
 		}
 	}
@@ -98,7 +103,8 @@ func TestConsistencyOfSomethingElse(t *testing.T) {
 	forked := t.TempDir() + "/log"
 	os.WriteFile(forked, someLines(t, k, 9), 0o600)
 	src, _ = Open(path)
-	if _, err := ProveConsistency(src, Trust{Keys: k, Public: k.Public, Against: slices.Concat(signedAt(t, forked, keys, 9), signedAt(t, path, keys, 20))}); err == nil {
+	if _, err := ProveConsistency(src, Trust{Keys: k, Public: k.Public,
+		Against: slices.Concat(signedAt(t, forked, keys, 9), signedAt(t, path, keys, 20))}); err == nil {
 		t.Error("a fork is proven")
 	}
 }
@@ -107,13 +113,15 @@ func FuzzConsistency(f *testing.F) {
 	path, keys := aLog(f, 9)
 	k, _ := LoadKeys(keys)
 	src, _ := Open(path)
-	p, err := ProveConsistency(src, Trust{Keys: k, Public: k.Public, Against: slices.Concat(signedAt(f, path, keys, 3), signedAt(f, path, keys, 9))})
+	p, err := ProveConsistency(src, Trust{Keys: k, Public: k.Public,
+		Against: slices.Concat(signedAt(f, path, keys, 3), signedAt(f, path, keys, 9))})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(p.Encode())
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if got, err := CheckConsistency(raw, k.Public); err == nil && (got.Old != p.Old || got.New != p.New) && got.Old != got.New {
+		if got, err := CheckConsistency(raw, k.Public); err == nil && (got.Old != p.Old || got.New != p.New) &&
+			got.Old != got.New {
 			t.Errorf("%q proves %+v", raw, got)
 		}
 	})

@@ -50,7 +50,8 @@ func damages(log, head, part []byte) (all []damaged) {
 		mac := bytes.LastIndex(l, []byte(`,"mac"`))
 		add(false, join(lines[:i], [][]byte{l[:mac:mac], []byte("}\n")}, lines[i+1:]), "mac of line %d stripped", i)
 		add(far, join(lines[:i], [][]byte{flipped(l, mac+10)}, lines[i+1:]), "mac of line %d changed", i)
-		add(far, join(lines[:i], [][]byte{flipped(l, bytes.Index(l, []byte("result_hash"))+20)}, lines[i+1:]), "line %d changed", i)
+		add(far, join(lines[:i], [][]byte{flipped(l, bytes.Index(l, []byte("result_hash"))+20)}, lines[i+1:]),
+			"line %d changed", i)
 		if i > 0 {
 			add(far, join(lines[:i-1], [][]byte{l, lines[i-1]}, lines[i+1:]), "line %d moved", i)
 		}
@@ -65,12 +66,16 @@ func damages(log, head, part []byte) (all []damaged) {
 		}
 	}
 	none := []byte(nil)
-	all = append(all, damaged{"no head", log, none, part, false}, damaged{"empty head", log, []byte{}, part, false}, damaged{"half a head", log, head[:len(head)/2], part, false})
+	all = append(all, damaged{"no head", log, none, part, false}, damaged{"empty head", log, []byte{}, part, false},
+		damaged{"half a head", log, head[:len(head)/2], part, false})
 	if part == nil {
 		return all
 	}
-	return append(all, damaged{"no part", log, head, none, false}, damaged{"part cut", log, head, cutLast(part, 1), false}, damaged{"part doubled", log, head, append(bytes.Clone(part), part...), false},
-		damaged{"empty part", log, head, []byte{}, false}, damaged{"the log is the part", part, head, part, false}, damaged{"no log", none, head, part, false})
+	return append(all, damaged{"no part", log, head, none, false},
+		damaged{"part cut", log, head, cutLast(part, 1), false},
+		damaged{"part doubled", log, head, append(bytes.Clone(part), part...), false},
+		damaged{"empty part", log, head, []byte{}, false}, damaged{"the log is the part", part, head, part, false},
+		damaged{"no log", none, head, part, false})
 }
 
 func flipped(b []byte, at int) []byte {
@@ -91,9 +96,9 @@ func putOrRemove(t *testing.T, path string, b []byte) {
 	}
 }
 
-// TestNothingIsAppendedToADamagedLog: what Verify refuses, no receipt is appended to, by a process that opens the log and by one that has
-// appended before; and what it accepts is continued. A change of the same size far from the end is the one that only Verify finds, and
-// still does afterwards.
+// TestNothingIsAppendedToADamagedLog: what Verify refuses, no receipt is appended to, by a process that opens the log
+// and by one that has appended before; and what it accepts is continued. A change of the same size far from the end is
+// the one that only Verify finds, and still does afterwards.
 func TestNothingIsAppendedToADamagedLog(t *testing.T) {
 	for _, rotated := range []bool{false, true} {
 		t.Run(fmt.Sprint("rotated=", rotated), func(t *testing.T) {
@@ -149,7 +154,8 @@ func damagedOne(t *testing.T, path string, o Options, d damaged, opened bool, go
 		t.Errorf("%s: what was done is no longer to be seen", what)
 	}
 	for i := range files {
-		if now, _ := os.ReadFile(files[i]); err != nil && !bytes.Equal(now, bad[i]) && !bytes.Equal(bad[0], d.part) { // as a rotation that died
+		// as a rotation that died
+		if now, _ := os.ReadFile(files[i]); err != nil && !bytes.Equal(now, bad[i]) && !bytes.Equal(bad[0], d.part) {
 			t.Errorf("%s: %s was changed", what, filepath.Base(files[i]))
 		}
 	}

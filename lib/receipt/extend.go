@@ -6,7 +6,8 @@ import (
 	"clawsh/lib/durable"
 )
 
-// extendBy is how many receipts an append may add to the tiles: more are left to who looks at the log, and waits for that alone.
+// extendBy is how many receipts an append may add to the tiles: more are left to who looks at the log, and waits for
+// that alone.
 const extendBy = 16 * pageSize
 
 // extend adds what was appended since to the tiles.

@@ -40,19 +40,21 @@ var smallDisks = map[string]func(d *disk) error{
 	"the disk is full in the middle of a rotation": fullRotation,
 }
 
-// TestFullDisk: an append that a full disk makes fail says so; what was acknowledged stays, the log verifies while the disk is
-// full, and goes on, in the same process and in a new one, once there is room.
+// TestFullDisk: an append that a full disk makes fail says so; what was acknowledged stays, the log verifies while the
+// disk is full, and goes on, in the same process and in a new one, once there is room.
 func TestFullDisk(t *testing.T) {
 	for name := range smallDisks {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "RECEIPT_TEST_DISK="+name, "RECEIPT_TEST_DIR="+t.TempDir())
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-				UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}}
+				UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+				GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}}
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
 			if err != nil && !errors.As(err, &exit) || bytes.Contains(out, []byte(noMount)) {
-				need.Skip(t, need.Namespaces, "this system lets nobody make a file system of one's own: %v %s", err, out)
+				need.Skip(t, need.Namespaces, "this system lets nobody make a file system of one's own: %v %s", err,
+					out)
 			}
 			if err != nil {
 				t.Fatalf("%v: %s", err, out)
@@ -210,7 +212,8 @@ func (d *disk) goOn(extra int) error {
 }
 
 func fullDisk(d *disk) error {
-	if err := errors.Join(fill(d.dir), d.appendUntil(unix.ENOSPC), d.check(Agrees, 0), os.Remove(d.filler())); err != nil {
+	if err := errors.Join(fill(d.dir), d.appendUntil(unix.ENOSPC), d.check(Agrees, 0),
+		os.Remove(d.filler())); err != nil {
 		return err
 	}
 	return d.goOn(0)
@@ -260,8 +263,8 @@ func fullBehindTorn(d *disk) error {
 	return d.goOn(0)
 }
 
-// fullHead: the head that is there is overwritten, which takes no room. When it gets longer, from the tenth receipt on, it has to be
-// replaced: then the receipt is in the log, and not acknowledged.
+// fullHead: the head that is there is overwritten, which takes no room. When it gets longer, from the tenth receipt on,
+// it has to be replaced: then the receipt is in the log, and not acknowledged.
 func fullHead(d *disk) error {
 	if err := fill(sideDir(d.path)); err != nil {
 		return err
@@ -286,7 +289,8 @@ func fullRotation(d *disk) error {
 		return err
 	}
 	// room for a part that is not whole
-	if err := errors.Join(os.Truncate(d.filler(), size(d.filler())-(12<<10)), d.appendUntil(unix.ENOSPC), d.check(Agrees, 0)); err != nil {
+	if err := errors.Join(os.Truncate(d.filler(), size(d.filler())-(12<<10)), d.appendUntil(unix.ENOSPC),
+		d.check(Agrees, 0)); err != nil {
 		return err
 	}
 	left, err := filepath.Glob(filepath.Join(sideDir(d.path), "*"))

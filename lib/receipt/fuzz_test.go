@@ -31,8 +31,8 @@ func FuzzTamper(f *testing.F) {
 	})
 }
 
-// FuzzLength cuts bytes out of a log, or puts some in: Verify must find it. A log that ends in the middle of its last line is
-// told from one that is whole by torn_tail, and is not what its head says.
+// FuzzLength cuts bytes out of a log, or puts some in: Verify must find it. A log that ends in the middle of its last
+// line is told from one that is whole by torn_tail, and is not what its head says.
 func FuzzLength(f *testing.F) {
 	path, o, _ := chain(f, 4)
 	k := keysOf(f, o)
@@ -56,12 +56,14 @@ func FuzzLength(f *testing.F) {
 	})
 }
 
-// FuzzOrder removes, moves and doubles lines: Verify must find the first that is not where it was, and a cut tail by the head.
+// FuzzOrder removes, moves and doubles lines: Verify must find the first that is not where it was, and a cut tail by
+// the head.
 func FuzzOrder(f *testing.F) {
 	path, o, lines := chain(f, 6)
 	k := keysOf(f, o)
 	lines[5] = append(lines[5], '\n')
-	for _, order := range []string{"", "\x00", "\x01", "\x00\x01\x01\x02", "\x00\x02\x01\x03\x04\x05", "\x00\x01\x02\x03\x04\x05\x00"} {
+	for _, order := range []string{"", "\x00", "\x01", "\x00\x01\x01\x02", "\x00\x02\x01\x03\x04\x05",
+		"\x00\x01\x02\x03\x04\x05\x00"} {
 		f.Add([]byte(order))
 	}
 	f.Fuzz(func(t *testing.T, order []byte) {

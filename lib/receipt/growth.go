@@ -7,8 +7,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// growth is a Merkle tree that grows behind one of which the hashes are stored, with the index of its pages. It holds the hashes of
-// what came behind, and lets go of those of complete tiles once they are written.
+// growth is a Merkle tree that grows behind one of which the hashes are stored, with the index of its pages. It holds
+// the hashes of what came behind, and lets go of those of complete tiles once they are written.
 type growth struct {
 	from    int64           // how many receipts are stored
 	stored  tlog.HashReader // their hashes

@@ -13,8 +13,8 @@ import (
 	"clawsh/lib/durable"
 )
 
-// head says how many receipts there are, the hash of the last (Genesis if there is none), and how many bytes they take with their
-// newlines. An older version wrote no size.
+// head says how many receipts there are, the hash of the last (Genesis if there is none), and how many bytes they take
+// with their newlines. An older version wrote no size.
 type head struct {
 	count int
 	hash  string

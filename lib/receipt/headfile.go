@@ -9,20 +9,21 @@ import (
 	"syscall"
 )
 
-// headFile is the head as who appends keeps it open: it is replaced by another file only when it gets longer, when keys are replaced, and
-// by who mends a log, so that nothing but its name is looked at for each receipt. The log is locked in all that it does.
+// headFile is the head as who appends keeps it open: it is replaced by another file only when it gets longer, when keys
+// are replaced, and by who mends a log, so that nothing but its name is looked at for each receipt. The log is locked
+// in all that it does.
 //
-// After an append the head is overwritten where it lies, in one write to one sector that is there already: that takes no new block,
-// which a full disk might not have, and no transaction of the file system, for which the sync of the next receipt would wait. It is
-// not synced: a power cut that takes it back leaves a head that is behind, and no more.
+// After an append the head is overwritten where it lies, in one write to one sector that is there already: that takes
+// no new block, which a full disk might not have, and no transaction of the file system, for which the sync of the next
+// receipt would wait. It is not synced: a power cut that takes it back leaves a head that is behind, and no more.
 type headFile struct {
 	f    *os.File
 	info fs.FileInfo // of f, when it was opened
 	size int64       // when it was last looked at
 }
 
-// same tells whether what has the name is the file that is open. It cannot be another of the same number: that is taken as long as the
-// file is open.
+// same tells whether what has the name is the file that is open. It cannot be another of the same number: that is taken
+// as long as the file is open.
 func (h *headFile) same(log string) bool {
 	if h.f == nil {
 		return false
@@ -72,7 +73,8 @@ func (h *headFile) open(log string) error {
 
 const sectorBytes = 512
 
-// overwrite writes the head if what is open is as long: else, when the count gets one more digit, the file is to be replaced.
+// overwrite writes the head if what is open is as long: else, when the count gets one more digit, the file is to be
+// replaced.
 func (h *headFile) overwrite(raw []byte) (done bool, err error) {
 	if h.f == nil || len(raw) > sectorBytes || h.size != int64(len(raw)) {
 		return false, nil

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestHeadChangedWhileOpen: who appends keeps log, head and keys open or in mind, and notices before the next receipt what others did to them.
+// TestHeadChangedWhileOpen: who appends keeps log, head and keys open or in mind, and notices before the next receipt
+// what others did to them.
 func TestHeadChangedWhileOpen(t *testing.T) {
 	t.Parallel()
 	garbage := []byte("garbage\n")
@@ -14,8 +15,9 @@ func TestHeadChangedWhileOpen(t *testing.T) {
 		do      func(path string) error
 		refused bool
 	}{
-		"head removed":              {func(path string) error { return os.Remove(headPath(path)) }, true},
-		"head overwritten":          {func(path string) error { return os.WriteFile(headPath(path), garbage, 0o600) }, true},
+		"head removed": {func(path string) error { return os.Remove(headPath(path)) }, true},
+		"head overwritten": {func(path string) error { return os.WriteFile(headPath(path), garbage, 0o600) },
+			true},
 		"head emptied":              {func(path string) error { return os.Truncate(headPath(path), 0) }, true},
 		"head replaced by another":  {func(path string) error { return swap(headPath(path), garbage) }, true},
 		"head replaced by the same": {func(path string) error { return swap(headPath(path), nil) }, false},
@@ -43,7 +45,8 @@ func TestHeadChangedWhileOpen(t *testing.T) {
 				t.Fatalf("append: %v", err)
 			}
 			if err == nil {
-				if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != 13 || rep.Head != Agrees {
+				if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != 13 ||
+					rep.Head != Agrees {
 					t.Errorf("%+v", rep)
 				}
 			}

@@ -26,8 +26,8 @@ func within(t *testing.T, what string, f func()) {
 	}
 }
 
-// TestFilesThatHang: a FIFO in the place of a file beside the log hangs nobody, whether or not somebody holds it open. In the
-// place of the head it is tampering; the other files hold nothing that is needed.
+// TestFilesThatHang: a FIFO in the place of a file beside the log hangs nobody, whether or not somebody holds it open.
+// In the place of the head it is tampering; the other files hold nothing that is needed.
 func TestFilesThatHang(t *testing.T) {
 	for _, name := range []string{"head", "head.tmp", "recovered"} {
 		for _, held := range []bool{false, true} {
@@ -91,7 +91,8 @@ func TestForgedRecovered(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw, _ := record.Encode(settled{Audit: int64(len(line)), Mark: mark})
-	for _, forged := range []string{string(raw), l.keys.Origin + settledLabel + string(raw) + "\n\n— " + l.keys.Origin + " AAAAAAAA\n"} {
+	for _, forged := range []string{string(raw), l.keys.Origin + settledLabel + string(raw) + "\n\n— " + l.keys.Origin +
+		" AAAAAAAA\n"} {
 		if err := os.WriteFile(l.settledPath(), []byte(forged), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -115,8 +116,8 @@ func TestForgedRecovered(t *testing.T) {
 	}
 }
 
-// TestRotationCutShort: a process that dies between the copy to a part and the cut leaves both, which count once, with or without a
-// newline at the end. What only begins like the part is tampering: it is neither passed over nor cut away.
+// TestRotationCutShort: a process that dies between the copy to a part and the cut leaves both, which count once, with
+// or without a newline at the end. What only begins like the part is tampering: it is neither passed over nor cut away.
 func TestRotationCutShort(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -129,23 +130,27 @@ func TestRotationCutShort(t *testing.T) {
 		{"as long, and the same at first", func(part []byte) []byte {
 			return bytes.Replace(part, []byte(`"status":"allowed"`), []byte(`"status":"altered"`), -1)
 		}, false},
-		{"without its last line", func(part []byte) []byte { return part[:bytes.LastIndexByte(part[:len(part)-1], '\n')+1] }, false},
+		{"without its last line",
+			func(part []byte) []byte { return part[:bytes.LastIndexByte(part[:len(part)-1], '\n')+1] }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path, o, _ := chain(t, 3)
 			part := read(t, path)
 			active := c.active(bytes.Clone(part))
-			if err := errors.Join(os.WriteFile(partPath(path, 0), part, 0o400), os.WriteFile(path, active, 0o600)); err != nil {
+			if err := errors.Join(os.WriteFile(partPath(path, 0), part, 0o400),
+				os.WriteFile(path, active, 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); rep.Valid != c.valid || c.valid && rep.Count != 3 {
+			if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); rep.Valid != c.valid || c.valid &&
+				rep.Count != 3 {
 				t.Errorf("%+v", rep)
 			}
 			_, err := openLog(t, path, o).Append(result(4))
 			if (err == nil) != c.valid || err != nil && !errors.Is(err, ErrTampered) {
 				t.Errorf("append: %v", err)
 			}
-			if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); rep.Valid != c.valid || c.valid && rep.Count != 4 {
+			if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); rep.Valid != c.valid || c.valid &&
+				rep.Count != 4 {
 				t.Errorf("afterwards: %+v", rep)
 			}
 			if !c.valid && !bytes.Equal(read(t, path), active) {
@@ -155,8 +160,8 @@ func TestRotationCutShort(t *testing.T) {
 	}
 }
 
-// TestOneReceiptForOneDecision: a result that comes twice, and one whose verdict is made up with the id of another call's decision
-// and a permit that is good for ever, do not get a receipt with an id that there is.
+// TestOneReceiptForOneDecision: a result that comes twice, and one whose verdict is made up with the id of another
+// call's decision and a permit that is good for ever, do not get a receipt with an id that there is.
 func TestOneReceiptForOneDecision(t *testing.T) {
 	for _, between := range []int{0, 1, 200} {
 		path, o := home(t)
@@ -195,14 +200,15 @@ func TestOneReceiptForOneDecision(t *testing.T) {
 		if _, err := other.AppendSealed(used, of); !errors.Is(err, ErrExists) {
 			t.Errorf("the same attempt again: %v", err)
 		}
-		if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != between+4 || rep.Unattested != 2 {
+		if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != between+4 ||
+			rep.Unattested != 2 {
 			t.Errorf("%+v", rep)
 		}
 	}
 }
 
-// TestNothingKeepsTheRealOneOut: results that nobody vouches for, and attempts with a permit that had expired, before and behind the
-// result of the call itself, in every order: that one gets its receipt, once.
+// TestNothingKeepsTheRealOneOut: results that nobody vouches for, and attempts with a permit that had expired, before
+// and behind the result of the call itself, in every order: that one gets its receipt, once.
 func TestNothingKeepsTheRealOneOut(t *testing.T) {
 	path, o := home(t)
 	l := openLog(t, path, o)
@@ -233,12 +239,14 @@ func TestNothingKeepsTheRealOneOut(t *testing.T) {
 	}
 }
 
-// TestOldDecisionTakesNoID: a made up verdict about an old decision is looked for in the whole log, its older parts as well.
+// TestOldDecisionTakesNoID: a made up verdict about an old decision is looked for in the whole log, its older parts as
+// well.
 func TestOldDecisionTakesNoID(t *testing.T) {
 	path, o := home(t)
 	o.RotateBytes = 20_000
 	l := openLog(t, path, o)
-	for _, id := range []string{"01900000-0000-7000-8000-000000000000", "ffffffff-ffff-7fff-8fff-ffffffffffff", "------------------------------------"} {
+	for _, id := range []string{"01900000-0000-7000-8000-000000000000", "ffffffff-ffff-7fff-8fff-ffffffffffff",
+		"------------------------------------"} {
 		res := allowedNow(1, auditPrefix+id)
 		if _, err := l.AppendSealed(res, sealed(res)); err != nil {
 			t.Fatalf("%s: %v", id, err)
@@ -253,6 +261,7 @@ func TestOldDecisionTakesNoID(t *testing.T) {
 // allowedNow is the result of a call that the gate allowed just now.
 func allowedNow(i int, audit string) record.ToolResult {
 	r := result(i)
-	r.Verdict = &record.Verdict{Decision: record.Allow, Risk: record.RiskLow, AuditID: audit, ExpiresAt: time.Now().Add(time.Minute).UTC().Format(record.TimeFormat)}
+	r.Verdict = &record.Verdict{Decision: record.Allow, Risk: record.RiskLow, AuditID: audit, ExpiresAt: time.Now().
+		Add(time.Minute).UTC().Format(record.TimeFormat)}
 	return r
 }

@@ -22,7 +22,8 @@ func receiptOf(id string, d decision) (Receipt, error) {
 	if !isRisk(risk) {
 		risk = record.RiskHigh
 	}
-	r := Receipt{ID: id, Timestamp: record.Now(), ConversationID: ascii(d.ConversationID), Tool: ascii(d.Tool), ArgsHash: args, ResultHash: result,
+	r := Receipt{ID: id, Timestamp: record.Now(), ConversationID: ascii(d.ConversationID), Tool: ascii(d.Tool),
+		ArgsHash: args, ResultHash: result,
 		Status: record.StatusFailed, Risk: risk, Attestation: Recovered, PreviousHash: Genesis, ReceiptHash: Genesis}
 	line := lineOf(r)
 	return r, line.check()

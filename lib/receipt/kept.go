@@ -18,8 +18,8 @@ type kept struct {
 	retired string // when the key was replaced that signed it
 }
 
-// openKept checks the signatures of one or more checkpoints (https://c2sp.org/tlog-checkpoint), one behind the other, and returns
-// them, the smallest first.
+// openKept checks the signatures of one or more checkpoints (https://c2sp.org/tlog-checkpoint), one behind the other,
+// and returns them, the smallest first.
 func openKept(raw []byte, keys []PublicKey) ([]kept, error) {
 	if len(keys) == 0 {
 		return nil, fmt.Errorf("%w: there is no key to check it with", ErrCheckpoint)
@@ -51,7 +51,10 @@ func openKept(raw []byte, keys []PublicKey) ([]kept, error) {
 func retiredAt(sigs []note.Signature, keys []PublicKey) (at string) {
 	for _, k := range keys {
 		v, err := note.NewVerifier(k.Key)
-		if err != nil || !slices.ContainsFunc(sigs, func(s note.Signature) bool { return s.Name == v.Name() && s.Hash == v.KeyHash() }) {
+		if err != nil || !slices.ContainsFunc(sigs, func(s note.Signature) bool {
+			return s.Name == v.Name() &&
+				s.Hash == v.KeyHash()
+		}) {
 			continue
 		}
 		if k.RetiredAt == "" {

@@ -38,7 +38,8 @@ type PublicKey struct {
 
 // Keys are what receipts are sealed with: a key for macs and one for signatures, and those that they replaced.
 type Keys struct {
-	// Origin names the log: the name of its keys, and the first line of its checkpoints. It stays when keys are replaced.
+	// Origin names the log: the name of its keys, and the first line of its checkpoints. It stays when keys are
+	// replaced.
 	Origin string
 	// Adopted is how many receipts there were already when the first key was made: they have no mac. AdoptedHash is the
 	// hash of the last of them.
@@ -169,7 +170,8 @@ func (p Past) check(log string, receipts int) error {
 	defer f.Close()
 	released, _, err := decisions(f, 0)
 	if err == nil && len(released) > 0 {
-		err = fmt.Errorf("%w: the gate had allowed %s by %s, but %s has no receipt and no key", ErrLost, spelling.Count(len(released), "call"), p.Audit, log)
+		err = fmt.Errorf("%w: the gate had allowed %s by %s, but %s has no receipt and no key", ErrLost,
+			spelling.Count(len(released), "call"), p.Audit, log)
 	}
 	return err
 }
@@ -188,14 +190,16 @@ func (k *Keys) renew(from int) error {
 	}
 	mac := make([]byte, macBytes)
 	rand.Read(mac)
-	k.secret, k.Public, k.macs = secret, append([]PublicKey{{Key: public}}, k.Public...), append(k.macs, macKey{mac, from})
+	k.secret, k.Public, k.macs = secret, append([]PublicKey{{Key: public}}, k.Public...),
+		append(k.macs, macKey{mac, from})
 	return nil
 }
 
 // maxPublicBytes is less than durable.ReadPrivate reads: keys that cannot be read any more are lost.
 const maxPublicBytes = 60 << 10
 
-// savePublic writes the public file. It comes first: a crash before save leaves a public key that signs nothing, or the head.
+// savePublic writes the public file. It comes first: a crash before save leaves a public key that signs nothing, or the
+// head.
 func (k *Keys) savePublic(dir string) error { return savePublic(dir, k.Public) }
 
 // savePublicWith is savePublic for keys of a new log, whose secret file is still that of the old one.
@@ -230,8 +234,8 @@ func (k *Keys) save(dir string) error {
 	return durable.Replace(path, []byte(sec.String()), 0o600)
 }
 
-// LoadKeys reads the keys in the directory. Files that others could have read, or written, are refused, and so are links and
-// files of somebody else. If there are none the error is fs.ErrNotExist.
+// LoadKeys reads the keys in the directory. Files that others could have read, or written, are refused, and so are
+// links and files of somebody else. If there are none the error is fs.ErrNotExist.
 func LoadKeys(dir string) (*Keys, error) {
 	secretPath, publicPath := keyFiles(dir)
 	raw, err := durable.ReadPrivate(secretPath, 0o077)
@@ -242,8 +246,10 @@ func LoadKeys(dir string) (*Keys, error) {
 	if err := k.parse(string(raw)); err != nil {
 		return nil, fmt.Errorf("key %s is damaged: %w", secretPath, err)
 	}
-	if k.Public, err = LoadPublic(publicPath); errors.Is(err, fs.ErrNotExist) { // that is not the same as no keys: none are to be made
-		return nil, fmt.Errorf("%s is missing, but %s exists: restore it, because older signatures cannot be checked without it", publicPath, secretPath)
+	// that is not the same as no keys: none are to be made
+	if k.Public, err = LoadPublic(publicPath); errors.Is(err, fs.ErrNotExist) {
+		return nil,
+			fmt.Errorf("%s is missing, but %s exists: restore it, because older signatures cannot be checked without it", publicPath, secretPath)
 	} else if err != nil {
 		return nil, err
 	}
@@ -254,7 +260,8 @@ func LoadKeys(dir string) (*Keys, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("%s does not hold the public key of %s", publicPath, secretPath)
 	}
-	inUse := PublicKey{Key: k.Public[i].Key}                            // retired only by replacing that was interrupted, and did not come about
+	// retired only by replacing that was interrupted, and did not come about
+	inUse := PublicKey{Key: k.Public[i].Key}
 	k.Public = slices.Insert(slices.Delete(k.Public, i, i+1), 0, inUse) // else it is one whose making was interrupted
 	k.Origin = k.signer.Name()
 	k.Public = slices.DeleteFunc(k.Public, func(p PublicKey) bool { // of another log: setting one aside was interrupted
@@ -305,8 +312,8 @@ func (k *Keys) parse(text string) error {
 	return nil
 }
 
-// LoadPublic reads a file of public keys, one a line, the time of its retirement behind one that is retired. It must not be
-// writable by others.
+// LoadPublic reads a file of public keys, one a line, the time of its retirement behind one that is retired. It must
+// not be writable by others.
 func LoadPublic(path string) ([]PublicKey, error) {
 	raw, err := durable.ReadPrivate(path, 0o022)
 	if err != nil {
@@ -315,8 +322,8 @@ func LoadPublic(path string) ([]PublicKey, error) {
 	return ParsePublic(string(raw))
 }
 
-// ParsePublic reads public keys as LoadPublic does. A key that comes twice, as in an older file and a newer one behind each other, is
-// one, and retired if it is in one of them.
+// ParsePublic reads public keys as LoadPublic does. A key that comes twice, as in an older file and a newer one behind
+// each other, is one, and retired if it is in one of them.
 func ParsePublic(text string) ([]PublicKey, error) {
 	var keys []PublicKey
 	for i, l := range strings.Split(strings.TrimSpace(text), "\n") {

@@ -14,8 +14,8 @@ import (
 // maxLineBytes is longer than any receipt: its texts are bounded.
 const maxLineBytes = 8 << 10
 
-// The fields of a receipt in the order in which they are written. fMac is missing where there was no key yet, fAttestation in
-// what was written before results were sealed.
+// The fields of a receipt in the order in which they are written. fMac is missing where there was no key yet,
+// fAttestation in what was written before results were sealed.
 const (
 	fID = iota
 	fTimestamp
@@ -32,7 +32,8 @@ const (
 	fieldCount
 )
 
-var fieldNames = [fieldCount]string{"id", "timestamp", "conversation_id", "tool", "args_hash", "result_hash", "status", "risk", "attestation", "previous_hash",
+var fieldNames = [fieldCount]string{"id", "timestamp", "conversation_id", "tool", "args_hash", "result_hash", "status",
+	"risk", "attestation", "previous_hash",
 	"receipt_hash", "mac"}
 
 // leads are what stands before each value.
@@ -51,8 +52,8 @@ var canonical = []int{fArgs, fAttestation, fConversation, fID, fPrevious, fResul
 // line is a receipt as its bytes.
 type line [fieldCount][]byte
 
-// scan takes a line apart that is, byte for byte, as it is written: one spelling for each receipt, so that a changed blank, a
-// moved field and a doubled name are as wrong as a changed value.
+// scan takes a line apart that is, byte for byte, as it is written: one spelling for each receipt, so that a changed
+// blank, a moved field and a doubled name are as wrong as a changed value.
 func (l *line) scan(raw []byte) error {
 	rest := raw
 	for i := range fieldCount {
@@ -109,13 +110,15 @@ func (l *line) check() error {
 		return errors.New("risk is not low, medium or high")
 	case l[fAttestation] != nil && !isAttestation(l[fAttestation]):
 		return errors.New("attestation is not the name of a key, unattested or recovered")
-	case !isHash(l[fArgs]) || !isHash(l[fResult]) || !isHash(l[fPrevious]) || !isHash(l[fHash]) || l[fMac] != nil && !isHash(l[fMac]):
+	case !isHash(l[fArgs]) || !isHash(l[fResult]) || !isHash(l[fPrevious]) || !isHash(l[fHash]) || l[fMac] != nil &&
+		!isHash(l[fMac]):
 		return errors.New("a hash is not a SHA-256 in lower-case hex")
 	}
 	return nil
 }
 
-// sum computes the hash of the receipt in lower-case hex into out. buf is memory for the canonical form, and is returned.
+// sum computes the hash of the receipt in lower-case hex into out. buf is memory for the canonical form, and is
+// returned.
 func (l *line) sum(out *[64]byte, buf []byte) []byte {
 	buf = append(buf[:0], '{')
 	for i, f := range canonical {
@@ -136,8 +139,10 @@ func (l *line) sum(out *[64]byte, buf []byte) []byte {
 
 // receipt is the line as texts.
 func (l *line) receipt() Receipt {
-	return Receipt{ID: string(l[fID]), Timestamp: string(l[fTimestamp]), ConversationID: string(l[fConversation]), Tool: string(l[fTool]),
-		ArgsHash: string(l[fArgs]), ResultHash: string(l[fResult]), Status: string(l[fStatus]), Risk: string(l[fRisk]), Attestation: string(l[fAttestation]),
+	return Receipt{ID: string(l[fID]), Timestamp: string(l[fTimestamp]), ConversationID: string(l[fConversation]),
+		Tool:     string(l[fTool]),
+		ArgsHash: string(l[fArgs]), ResultHash: string(l[fResult]), Status: string(l[fStatus]), Risk: string(l[fRisk]),
+		Attestation:  string(l[fAttestation]),
 		PreviousHash: string(l[fPrevious]), ReceiptHash: string(l[fHash]), MAC: string(l[fMac])}
 }
 
@@ -164,8 +169,8 @@ func (l *line) encode() []byte {
 	return append(out, '}')
 }
 
-// Parse reads one line of a log, given without its newline: exactly as it was written, with the hash of its content. It does
-// not check its place in the chain.
+// Parse reads one line of a log, given without its newline: exactly as it was written, with the hash of its content. It
+// does not check its place in the chain.
 func Parse(raw []byte) (Receipt, error) {
 	var l line
 	if err := l.scan(raw); err != nil {
@@ -180,9 +185,9 @@ func Parse(raw []byte) (Receipt, error) {
 
 var errContent = errors.New("receipt_hash is not the hash of its content")
 
-// torn tells whether a line is the beginning, and not all, of a receipt: what a process leaves that dies in the middle of a
-// write. Only a brace is missing at most, and a receipt holds no other brace, so one changed byte never makes a whole receipt
-// look torn.
+// torn tells whether a line is the beginning, and not all, of a receipt: what a process leaves that dies in the middle
+// of a write. Only a brace is missing at most, and a receipt holds no other brace, so one changed byte never makes a
+// whole receipt look torn.
 //
 // A power cut may leave zeros where bytes should be: they count as not written.
 func torn(raw []byte) bool {
@@ -255,8 +260,8 @@ func isStatus(s string) bool {
 	return s == record.StatusAllowed || s == record.StatusDenied || s == record.StatusFailed
 }
 
-// isTime tells whether b is a time like 2026-05-12T14:00:00Z, with or without a fraction of the second, as far as a pattern can
-// tell.
+// isTime tells whether b is a time like 2026-05-12T14:00:00Z, with or without a fraction of the second, as far as a
+// pattern can tell.
 func isTime(b []byte) bool {
 	const pattern = "0000-00-00T00:00:00"
 	if len(b) <= len(pattern) || len(b) > len(pattern)+11 || b[len(b)-1] != 'Z' {
@@ -277,7 +282,8 @@ func isTime(b []byte) bool {
 			return false
 		}
 	}
-	return string(b[5:7]) <= "12" && string(b[8:10]) <= "31" && string(b[11:13]) <= "23" && string(b[14:16]) <= "59" && string(b[17:19]) <= "60" &&
+	return string(b[5:7]) <= "12" && string(b[8:10]) <= "31" && string(b[11:13]) <= "23" && string(b[14:16]) <= "59" &&
+		string(b[17:19]) <= "60" &&
 		string(b[5:7]) > "00" && string(b[8:10]) > "00"
 }
 
@@ -291,9 +297,9 @@ func isHash(b []byte) bool { return len(b) == 64 && class(b)&notHex == 0 }
 // maxText bounds a text that comes from outside: the name of a tool is the model's choice.
 const maxText = 200
 
-// ascii returns a text as printable ASCII without quotes, backslashes and braces: these, other characters and % itself become
-// %XX, and a long text its beginning, "%..." and its hash. Different texts stay different: in the short form no % is followed
-// by a dot.
+// ascii returns a text as printable ASCII without quotes, backslashes and braces: these, other characters and % itself
+// become %XX, and a long text its beginning, "%..." and its hash. Different texts stay different: in the short form no
+// % is followed by a dot.
 func ascii(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

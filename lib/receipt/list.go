@@ -20,12 +20,13 @@ type Filter struct {
 // Match tells whether the filter chooses a receipt.
 func (f Filter) Match(r Receipt) bool {
 	is := func(want, have string) bool { return want == "" || want == have }
-	return strings.HasPrefix(r.ConversationID, f.Conversation) && is(f.Tool, r.Tool) && is(f.Status, r.Status) && is(f.Risk, r.Risk) &&
+	return strings.HasPrefix(r.ConversationID, f.Conversation) && is(f.Tool, r.Tool) && is(f.Status, r.Status) &&
+		is(f.Risk, r.Risk) &&
 		(f.Since == "" || r.Timestamp >= f.Since) && (f.Until == "" || r.Timestamp < f.Until)
 }
 
-// List gives each receipt that the filter chooses to use, oldest first, with its number as Verify counts, and returns how many
-// lines are no receipts. It does not check the chain: Verify does. An error of use ends it, and is returned.
+// List gives each receipt that the filter chooses to use, oldest first, with its number as Verify counts, and returns
+// how many lines are no receipts. It does not check the chain: Verify does. An error of use ends it, and is returned.
 func List(r io.Reader, f Filter, use func(number int, r Receipt) error) (unreadable int, err error) {
 	n := 0
 	var useErr error
@@ -51,8 +52,8 @@ func List(r io.Reader, f Filter, use func(number int, r Receipt) error) (unreada
 }
 
 // Find returns the receipt with this id, or the only one whose id starts like it, and its number as Verify counts.
-// Errors: ErrNotFound; several that start like it. It does not check the chain. With keys and a Source it goes by the tiles of the
-// log, if there are any, or it makes them; proven tells then that the receipt is one that was verified.
+// Errors: ErrNotFound; several that start like it. It does not check the chain. With keys and a Source it goes by the
+// tiles of the log, if there are any, or it makes them; proven tells then that the receipt is one that was verified.
 func Find(r io.Reader, id string, k *Keys) (found Receipt, number int, proven bool, err error) {
 	proven, err = byTiles(r, Trust{Keys: k}, func(w *view) (err error) {
 		if !w.v.report.Valid {
@@ -78,8 +79,8 @@ func Find(r io.Reader, id string, k *Keys) (found Receipt, number int, proven bo
 	return found, number, false, err
 }
 
-// ListLast is List of the last receipts that the filter chooses, at most n of them, the oldest first. It reads from the end and no
-// further than it must: lines before that are not looked at.
+// ListLast is List of the last receipts that the filter chooses, at most n of them, the oldest first. It reads from the
+// end and no further than it must: lines before that are not looked at.
 func ListLast(src *Source, f Filter, n int) (list []Receipt, unreadable int, err error) {
 	list = []Receipt{}
 	err = backwards(src, func(raw []byte, last bool) error {
@@ -102,8 +103,8 @@ func ListLast(src *Source, f Filter, n int) (list []Receipt, unreadable int, err
 	return list, unreadable, nil
 }
 
-// backwards gives each line to use, the last one first; last tells that it has no newline behind it. Of a line that is longer than any
-// receipt, it gives pieces.
+// backwards gives each line to use, the last one first; last tells that it has no newline behind it. Of a line that is
+// longer than any receipt, it gives pieces.
 func backwards(src *Source, use func(raw []byte, last bool) error) error {
 	const piece = 64 << 10
 	end, err := src.Size()

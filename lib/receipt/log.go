@@ -28,7 +28,7 @@ type Options struct {
 //	lock, look           nothing
 //	rotate: copy         a part that holds the same as the log: the next append cuts the log, Verify reads it once
 //	rotate: cut          an empty log behind its parts
-//	write                the beginning of a receipt, which the next append moves away; or all of it, not yet acknowledged
+//	write                a torn receipt, which the next append moves away; or all of it, not yet acknowledged
 //	unlock, sync         a receipt that the head does not count: the next append counts it
 //	lock, write head     the whole
 type Log struct {
@@ -75,22 +75,23 @@ func (l *Log) loadKeys() error {
 	return nil
 }
 
-// Append writes the receipt of a result at the end of the chain and returns once it is synced to disk. A log whose end is not
-// what its head names, or that has no head, has been tampered with: it is not continued (ErrTampered). Nobody vouches for the
-// result: its receipt says so.
+// Append writes the receipt of a result at the end of the chain and returns once it is synced to disk. A log whose end
+// is not what its head names, or that has no head, has been tampered with: it is not continued (ErrTampered). Nobody
+// vouches for the result: its receipt says so.
 func (l *Log) Append(res record.ToolResult) (Receipt, error) {
 	return l.AppendSealed(res, Attestation{})
 }
 
-// AppendSealed is Append for a result that was sealed. It gets one receipt, and a call that was allowed one only: if there is one
-// already (Recover wrote it, or the same result came before) that is ErrExists. What an attempt with a permit that had expired has
-// left under the id of the decision keeps no other result out.
+// AppendSealed is Append for a result that was sealed. It gets one receipt, and a call that was allowed one only: if
+// there is one already (Recover wrote it, or the same result came before) that is ErrExists. What an attempt with a
+// permit that had expired has left under the id of the decision keeps no other result out.
 func (l *Log) AppendSealed(res record.ToolResult, a Attestation) (Receipt, error) {
 	r, ids, err := of(res, a)
 	if err != nil {
 		return r, err
 	}
-	late := res.Metadata.Permit == record.PermitExpired || res.Verdict != nil && expired(res.Verdict.ExpiresAt, time.Now())
+	late := res.Metadata.Permit == record.PermitExpired || res.Verdict != nil &&
+		expired(res.Verdict.ExpiresAt, time.Now())
 	err = l.log.AppendNext(true, func(e *durable.End) ([]byte, error) {
 		if err := l.settle(e); err != nil {
 			return nil, err
@@ -155,7 +156,8 @@ func (l *Log) next(e *durable.End, r *Receipt) ([]byte, error) {
 			return nil, err
 		}
 	}
-	l.now, l.end, l.sign = head{l.now.count + 1, r.ReceiptHash, l.now.size + int64(len(raw)) + 1}, e.Size+int64(len(raw))+1, nil
+	l.now, l.end, l.sign = head{l.now.count + 1, r.ReceiptHash, l.now.size + int64(len(raw)) + 1},
+		e.Size+int64(len(raw))+1, nil
 	if e.Torn {
 		l.end++ // the newline that is written before it
 	}
@@ -207,7 +209,8 @@ func (l *Log) writeHead() error {
 			}
 		}
 		mine := l.keys
-		if !same { // as when keys were replaced since the receipt was written, which then sign no head any more that is believed
+		// as when keys were replaced since the receipt was written, which then sign no head any more that is believed
+		if !same {
 			if err := l.loadKeys(); err != nil {
 				return err
 			}
@@ -243,8 +246,8 @@ type Loss struct {
 	Audit    string
 }
 
-// Accept signs a head for the log as it is, after an operator has looked at it: for one whose head was lost. Its chain and macs
-// must be good. If there is a good head that counts more receipts, their number must be that of the loss.
+// Accept signs a head for the log as it is, after an operator has looked at it: for one whose head was lost. Its chain
+// and macs must be good. If there is a good head that counts more receipts, their number must be that of the loss.
 func Accept(path string, o Options, loss Loss) (Report, error) {
 	l, err := OpenLog(path, o)
 	if err != nil {
@@ -266,7 +269,8 @@ func Accept(path string, o Options, loss Loss) (Report, error) {
 			lost = max(0, h.count-rep.Count)
 		}
 		if lost != loss.Receipts {
-			return fmt.Errorf("%w: the head says that it lacks %s at its end, not %d", ErrTampered, spelling.Count(lost, "receipt"), loss.Receipts)
+			return fmt.Errorf("%w: the head says that it lacks %s at its end, not %d", ErrTampered,
+				spelling.Count(lost, "receipt"), loss.Receipts)
 		}
 		if lost > 0 {
 			if err := l.settleAll(src, loss.Audit); err != nil {

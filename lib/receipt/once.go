@@ -13,11 +13,12 @@ import (
 	"clawsh/lib/record"
 )
 
-// fresh is how long the decision about a call may be behind it for a result to be looked for near the end of the log only: no longer
-// than a permit is good.
+// fresh is how long the decision about a call may be behind it for a result to be looked for near the end of the log
+// only: no longer than a permit is good.
 const fresh = time.Minute
 
-// skew is by how much receipts may stand before others that are older: they get their time before they wait for the lock.
+// skew is by how much receipts may stand before others that are older: they get their time before they wait for the
+// lock.
 const skew = 5 * time.Second
 
 // decidedAt is the time in the id of a decision (UUIDv7), so that it does not depend on what else the verdict says.
@@ -33,9 +34,9 @@ func decidedAt(id string) (time.Time, bool) {
 	return time.UnixMilli(int64(ms)).UTC(), true
 }
 
-// find returns the receipt with an id that the time of a decision, or of a seal, is part of; nil if there is none. It can only be
-// behind that time: of a fresh one, the end of the log is read, else all of it, as bytes: a result that comes late must not hold up
-// the others. The log is locked.
+// find returns the receipt with an id that the time of a decision, or of a seal, is part of; nil if there is none. It
+// can only be behind that time: of a fresh one, the end of the log is read, else all of it, as bytes: a result that
+// comes late must not hold up the others. The log is locked.
 func (l *Log) find(e *durable.End, id string, all bool) (*Receipt, error) {
 	since := "" // nothing is older
 	decided, ok := decidedAt(id)
@@ -66,14 +67,16 @@ func (l *Log) find(e *durable.End, id string, all bool) (*Receipt, error) {
 	return nil, nil
 }
 
-// searchBack looks for a receipt with the id, from the end on, until all in a piece are older than since, if that is not empty: done.
+// searchBack looks for a receipt with the id, from the end on, until all in a piece are older than since, if that is
+// not empty: done.
 func searchBack(r io.ReaderAt, size int64, id, since string) (found *Receipt, done bool, err error) {
 	const piece = 32 << 10
 	buf := make([]byte, piece+maxLineBytes)
 	start := bytes.Join([][]byte{leads[fID], []byte(id), []byte(`"`)}, nil)
 	for end := size; end > 0; end -= piece {
 		from := max(end-piece, 0)
-		n, err := r.ReadAt(buf[:min(end+maxLineBytes, size)-from], from) // and the rest of a line that began before the end
+		// and the rest of a line that began before the end
+		n, err := r.ReadAt(buf[:min(end+maxLineBytes, size)-from], from)
 		if err != nil && err != io.EOF {
 			return nil, false, fmt.Errorf("look for receipt %s: %w", id, err)
 		}

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// page is where 256 receipts that stand one behind the other end in the log, parts and all, and between which ids all of theirs are.
+// page is where 256 receipts that stand one behind the other end in the log, parts and all, and between which ids all
+// of theirs are.
 type page struct {
 	end      int64
 	min, max string
@@ -71,7 +72,8 @@ func parsePages(index []byte) ([]page, error) {
 		if err != nil {
 			return nil, errTiles
 		}
-		pages = append(pages, page{end, strings.TrimRight(line[17:17+keyBytes], " "), strings.TrimRight(line[18+keyBytes:18+2*keyBytes], " ")})
+		pages = append(pages, page{end, strings.TrimRight(line[17:17+keyBytes], " "),
+			strings.TrimRight(line[18+keyBytes:18+2*keyBytes], " ")})
 	}
 	return pages, nil
 }

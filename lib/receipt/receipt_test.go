@@ -18,7 +18,8 @@ import (
 )
 
 func result(i int) record.ToolResult {
-	return record.ToolResult{ID: fmt.Sprint("call-", i), ConversationID: "conv-1", Tool: "time", Args: record.Raw(`{}`), Status: "allowed",
+	return record.ToolResult{ID: fmt.Sprint("call-", i), ConversationID: "conv-1", Tool: "time", Args: record.Raw(`{}`),
+		Status:  "allowed",
 		Success: true, Output: fmt.Sprint(i), Verdict: &record.Verdict{Risk: "low"}}
 }
 
@@ -131,20 +132,27 @@ func TestTampering(t *testing.T) {
 		{"inserted line", [][]byte{lines[0], []byte("{}\n"), lines[1]}, 2},
 		{"inserted blank", [][]byte{lines[0], []byte("\n"), lines[1]}, 2},
 		{"cut in the middle", [][]byte{lines[0], append(bytes.Clone(lines[1][:40]), '\n'), lines[2]}, 2},
-		{"trailing text", [][]byte{lines[0], append(bytes.TrimSuffix(bytes.Clone(lines[1]), []byte("\n")), "x\n"...)}, 2},
-		{"closing brace of the last changed", [][]byte{lines[0], lines[1], append(bytes.TrimSuffix(bytes.Clone(lines[2]), []byte("}\n")), "]\n"...)}, 3},
-		{"long line that begins like a receipt", [][]byte{lines[0], append([]byte(`{"id":"receipt-`), append(bytes.Repeat([]byte("x"), 9000), '\n')...), lines[1]}, 2},
+		{"trailing text", [][]byte{lines[0], append(bytes.TrimSuffix(bytes.Clone(lines[1]), []byte("\n")), "x\n"...)},
+			2},
+		{"closing brace of the last changed",
+			[][]byte{lines[0], lines[1], append(bytes.TrimSuffix(bytes.Clone(lines[2]), []byte("}\n")), "]\n"...)}, 3},
+		{"long line that begins like a receipt",
+			[][]byte{lines[0], append([]byte(`{"id":"receipt-`), append(bytes.Repeat([]byte("x"), 9000), '\n')...),
+				lines[1]}, 2},
 		{"time in another form", replace(2, `Z"`, `+00:00"`), 3},
-		{"torn line of other fields", [][]byte{lines[0], []byte(`{"id":"receipt-1","note":"hello"` + "\n"), lines[1]}, 2},
+		{"torn line of other fields", [][]byte{lines[0], []byte(`{"id":"receipt-1","note":"hello"` + "\n"), lines[1]},
+			2},
 		{"no object", [][]byte{lines[0], []byte("[]\n"), lines[1]}, 2},
 		{"huge line", [][]byte{lines[0], bytes.Repeat([]byte("x"), 1<<20), []byte("\n")}, 2},
 		{"a blank", replace(1, `","tool"`, `", "tool"`), 2},
 		{"a return", replace(1, "}\n", "}\r\n"), 2},
-		{"two fields in the other order", replace(3, `"status":"allowed","risk":"low"`, `"risk":"low","status":"allowed"`), 4},
+		{"two fields in the other order", replace(3, `"status":"allowed","risk":"low"`,
+			`"risk":"low","status":"allowed"`), 4},
 		{"an escaped letter", replace(1, `"time"`, `"tim\u0065"`), 2},
 		{"mac stripped", [][]byte{lines[0], strip(lines[1]), lines[2]}, 2},
 		{"all macs stripped", [][]byte{strip(lines[0]), strip(lines[1]), strip(lines[2])}, 1},
-		{"mac of another receipt", [][]byte{lines[0], append(lines[1][:len(lines[1])-67:len(lines[1])-67], lines[0][len(lines[0])-67:]...)}, 2},
+		{"mac of another receipt", [][]byte{lines[0],
+			append(lines[1][:len(lines[1])-67:len(lines[1])-67], lines[0][len(lines[0])-67:]...)}, 2},
 		{"an unfinished line in the middle", [][]byte{lines[0], []byte(`{"id":"receipt-` + "\n"), lines[1]}, 2},
 	} {
 		rep := verify(t, bytes.Join(c.lines, nil), k)
@@ -183,7 +191,8 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestTornByCrash: a process died while it wrote the fourth receipt, or before it wrote its newline, or before the head.
+// TestTornByCrash: a process died while it wrote the fourth receipt, or before it wrote its newline, or before the
+// head.
 func TestTornByCrash(t *testing.T) {
 	path, o, lines := chain(t, 4)
 	k := keysOf(t, o)
@@ -197,7 +206,8 @@ func TestTornByCrash(t *testing.T) {
 		}
 		want := 3 + left/len(lines[3])
 		rep := verifyFile(t, path, Trust{Keys: k})
-		if !rep.Valid || rep.Count != want || rep.TornTail != (left <= len(lines[3])) || (rep.Head == Agrees) != (want == 3) {
+		if !rep.Valid || rep.Count != want || rep.TornTail != (left <= len(lines[3])) ||
+			(rep.Head == Agrees) != (want == 3) {
 			t.Fatalf("%d bytes: %+v", left, rep)
 		}
 		for i := range 2 {
@@ -205,7 +215,8 @@ func TestTornByCrash(t *testing.T) {
 				t.Fatalf("%d bytes: a torn tail bricks the log: %v", left, err)
 			}
 		}
-		if rep := verifyFile(t, path, Trust{Keys: k}); !rep.Valid || rep.Count != want+2 || rep.TornTail || rep.Head != Agrees {
+		if rep := verifyFile(t, path, Trust{Keys: k}); !rep.Valid || rep.Count != want+2 || rep.TornTail ||
+			rep.Head != Agrees {
 			t.Fatalf("%d bytes, then appended: %+v", left, rep)
 		}
 	}
@@ -253,7 +264,8 @@ func TestTamperedEndIsNotContinued(t *testing.T) {
 func TestOddCallsGetReceipts(t *testing.T) {
 	path, o := home(t)
 	l := openLog(t, path, o)
-	names := []string{"", "tïme", "a\x1b[2Jb", "a%1B", strings.Repeat("x", 5000), strings.Repeat("x", 5001), "\xff", `"}`, "..."}
+	names := []string{"", "tïme", "a\x1b[2Jb", "a%1B", strings.Repeat("x", 5000), strings.Repeat("x", 5001), "\xff",
+		`"}`, "..."}
 	seen := map[string]bool{}
 	for _, n := range names {
 		res := result(1)
@@ -268,7 +280,8 @@ func TestOddCallsGetReceipts(t *testing.T) {
 		}
 		seen[r.Tool] = true
 	}
-	if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != len(names) || rep.Level != LevelHead {
+	if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != len(names) ||
+		rep.Level != LevelHead {
 		t.Errorf("%+v", rep)
 	}
 	res := result(1)
@@ -322,8 +335,10 @@ func TestListAndFind(t *testing.T) {
 	for _, c := range []struct {
 		f    Filter
 		want int
-	}{{Filter{Status: "denied"}, 0}, {Filter{Status: "allowed", Risk: "low", Tool: "time", Conversation: "conv-"}, 9}, {Filter{Tool: "tim"}, 0}, {Filter{Risk: "high"}, 0},
-		{Filter{Conversation: "conv-2"}, 0}, {Filter{Since: all[0].Timestamp}, 9}, {Filter{Until: all[0].Timestamp}, 0}, {Filter{Since: "2999"}, 0}} {
+	}{{Filter{Status: "denied"}, 0}, {Filter{Status: "allowed", Risk: "low", Tool: "time", Conversation: "conv-"}, 9},
+		{Filter{Tool: "tim"}, 0}, {Filter{Risk: "high"}, 0},
+		{Filter{Conversation: "conv-2"}, 0}, {Filter{Since: all[0].Timestamp}, 9}, {Filter{Until: all[0].Timestamp}, 0},
+		{Filter{Since: "2999"}, 0}} {
 		if got, _, err := list(log, c.f); len(got) != c.want || err != nil {
 			t.Errorf("%+v: %d, %v", c.f, len(got), err)
 		}
@@ -391,7 +406,8 @@ func TestHashIsCanonical(t *testing.T) {
 	}
 	raw = bytes.Replace(raw, []byte(`,"receipt_hash":"`+Genesis+`"`), nil, 1)
 	want, err := record.Hash(raw)
-	r.Tool = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(r.Tool) // what stands in a line stands there as JSON has it
+	// what stands in a line stands there as JSON has it
+	r.Tool = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(r.Tool)
 	r.ConversationID = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(r.ConversationID)
 	l := lineOf(r)
 	var got [64]byte

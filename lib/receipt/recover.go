@@ -23,8 +23,8 @@ import (
 // Interrupted is the error of a call of which nobody can say what became of it.
 const Interrupted = "interrupted, outcome unknown"
 
-// Recovery is what Recover did. Pending is how many calls may still be under way, and PendingUntil when the last of them is
-// over at the latest.
+// Recovery is what Recover did. Pending is how many calls may still be under way, and PendingUntil when the last of
+// them is over at the latest.
 type Recovery struct {
 	Interrupted  []Interruption `json:"interrupted,omitzero"` // with DryRun: calls whose receipts would be written
 	Written      []Receipt      `json:"written"`
@@ -32,8 +32,9 @@ type Recovery struct {
 	PendingUntil string         `json:"pending_until,omitzero"`
 }
 
-// RecoverOptions say when a call is over. Quiet tells that no stage runs that could still run a call or write its receipt: then it
-// is over when its permit has expired. Else it is when Patience has passed since: as long as a tool may take, and more.
+// RecoverOptions say when a call is over. Quiet tells that no stage runs that could still run a call or write its
+// receipt: then it is over when its permit has expired. Else it is when Patience has passed since: as long as a tool
+// may take, and more.
 type RecoverOptions struct {
 	Audit    string // the gate's log
 	Quiet    bool
@@ -56,9 +57,10 @@ type decision struct {
 	ExpiresAt      string      `json:"expires_at"`
 }
 
-// Recover writes a failed receipt, "interrupted, outcome unknown", for every call that the gate has allowed, that is over, and
-// that has none: a process died before it was written. What was settled before is remembered beside the log and not read again;
-// but none is written without a look at the whole log. A line of which no receipt can be made is an error, after the others.
+// Recover writes a failed receipt, "interrupted, outcome unknown", for every call that the gate has allowed, that is
+// over, and that has none: a process died before it was written. What was settled before is remembered beside the log
+// and not read again; but none is written without a look at the whole log. A line of which no receipt can be made is an
+// error, after the others.
 func (l *Log) Recover(o RecoverOptions) (Recovery, error) {
 	r := Recovery{Written: []Receipt{}}
 	size, err := l.total()
@@ -100,8 +102,8 @@ func (l *Log) Recover(o RecoverOptions) (Recovery, error) {
 	return r, l.remember(settled{Audit: from.Audit, Mark: from.Mark, Receipts: size})
 }
 
-// sort counts the calls that may still be under way, and returns those that are over, and why of some no receipt can be made: that is
-// known without a look at the log, which would be had again at each start.
+// sort counts the calls that may still be under way, and returns those that are over, and why of some no receipt can be
+// made: that is known without a look at the log, which would be had again at each start.
 func (r *Recovery) sort(left map[string]decision, o RecoverOptions) (over map[string]decision, failed []error) {
 	over = map[string]decision{}
 	for _, id := range slices.Sorted(maps.Keys(left)) {
@@ -110,7 +112,8 @@ func (r *Recovery) sort(left map[string]decision, o RecoverOptions) (over map[st
 			r.Pending++
 			r.PendingUntil = max(r.PendingUntil, end.UTC().Format(record.TimeFormat))
 		} else if _, err := receiptOf(id, d); err != nil {
-			failed = append(failed, fmt.Errorf("write the receipt of an interrupted call: line %s of the audit log: %w", d.ID, err))
+			failed = append(failed, fmt.Errorf("write the receipt of an interrupted call: line %s of the audit log: %w",
+				d.ID, err))
 		} else {
 			over[id] = d
 		}
@@ -118,8 +121,9 @@ func (r *Recovery) sort(left map[string]decision, o RecoverOptions) (over map[st
 	return over, failed
 }
 
-// unsettled are the calls that were allowed and have no receipt, nil if nothing has changed since all was settled; and the places
-// up to which both logs need not be read again, once these are settled: that of the receipts is where reading began.
+// unsettled are the calls that were allowed and have no receipt, nil if nothing has changed since all was settled; and
+// the places up to which both logs need not be read again, once these are settled: that of the receipts is where
+// reading began.
 func (l *Log) unsettled(audit string, size int64) (map[string]decision, settled, error) {
 	noted := l.settled()
 	f, err := openPart(audit)
@@ -158,7 +162,8 @@ func (l *Log) sound(lacking int) error {
 	defer src.Close()
 	rep, err := Verify(src, Trust{Keys: l.keys})
 	if err == nil && !rep.Valid {
-		err = fmt.Errorf("%w, so it is unknown which calls have no receipt: receipt %d: %s", ErrTampered, rep.FirstBad, rep.Reason)
+		err = fmt.Errorf("%w, so it is unknown which calls have no receipt: receipt %d: %s", ErrTampered, rep.FirstBad,
+			rep.Reason)
 	}
 	return err
 }
@@ -176,7 +181,8 @@ func (o RecoverOptions) end(d decision) time.Time {
 	return expires.Add(wait)
 }
 
-// interrupted writes the receipt of one of the calls that are left, unless it has come meanwhile, behind a place of the log.
+// interrupted writes the receipt of one of the calls that are left, unless it has come meanwhile, behind a place of the
+// log.
 func (l *Log) interrupted(id string, left map[string]decision, from int64) (Receipt, error) {
 	d, ok := left[id]
 	if !ok {
@@ -258,7 +264,8 @@ func (l *Log) total() (size int64, err error) {
 	return size, err
 }
 
-// decisions are the calls that were allowed behind a place of the audit log, by the id of their receipt, and where it ends.
+// decisions are the calls that were allowed behind a place of the audit log, by the id of their receipt, and where it
+// ends.
 func decisions(f *os.File, from int64) (map[string]decision, int64, error) {
 	open := map[string]decision{}
 	info, err := f.Stat()
@@ -289,8 +296,8 @@ func decisions(f *os.File, from int64) (map[string]decision, int64, error) {
 	}
 }
 
-// settled are places in both logs: every decision before the one has its receipt, and none behind it has one before the other.
-// Mark tells whether it is the same audit log still.
+// settled are places in both logs: every decision before the one has its receipt, and none behind it has one before the
+// other. Mark tells whether it is the same audit log still.
 type settled struct {
 	Audit    int64  `json:"audit_bytes"`
 	Mark     string `json:"audit_mark"`
@@ -311,8 +318,8 @@ func (l *Log) settledPath() string { return filepath.Join(sideDir(l.path), "reco
 // settledLabel stands behind the origin in the first line of what is signed: it is no head's, and no checkpoint's.
 const settledLabel = "/recovered\n"
 
-// settled reads the places. They only save time: without them, or if they are not signed by our keys, everything is read.
-// Otherwise, whoever can write there could have the receipts of interrupted calls left out.
+// settled reads the places. They only save time: without them, or if they are not signed by our keys, everything is
+// read. Otherwise, whoever can write there could have the receipts of interrupted calls left out.
 func (l *Log) settled() (s settled) {
 	f, err := openPart(l.settledPath())
 	if err != nil {
@@ -323,7 +330,8 @@ func (l *Log) settled() (s settled) {
 	if err != nil {
 		return settled{}
 	}
-	known, err := verifiers(l.keys.Public[:1]) // who has a key that was replaced must not have receipts left out, either
+	// who has a key that was replaced must not have receipts left out, either
+	known, err := verifiers(l.keys.Public[:1])
 	if err != nil {
 		return settled{}
 	}
@@ -343,7 +351,8 @@ func (l *Log) remember(s settled) error {
 	if err != nil {
 		return err
 	}
-	if raw, err = note.Sign(&note.Note{Text: l.keys.Origin + settledLabel + string(raw) + "\n"}, l.keys.signer); err != nil {
+	if raw, err = note.Sign(&note.Note{Text: l.keys.Origin + settledLabel + string(raw) + "\n"},
+		l.keys.signer); err != nil {
 		return fmt.Errorf("sign what is settled: %w", err)
 	}
 	return durable.Replace(l.settledPath(), raw, 0o600)

@@ -30,7 +30,8 @@ func hashOf(s string) string { return record.HashBytes([]byte(s)) }
 // allowed is the result of the i-th call.
 func allowed(i int) record.ToolResult {
 	r := result(i)
-	r.Verdict = &record.Verdict{Risk: "low", Decision: record.Allow, AuditID: "audit-" + uuid(i), ExpiresAt: "2026-05-12T14:01:00.000Z"}
+	r.Verdict = &record.Verdict{Risk: "low", Decision: record.Allow, AuditID: "audit-" + uuid(i),
+		ExpiresAt: "2026-05-12T14:01:00.000Z"}
 	return r
 }
 
@@ -108,7 +109,8 @@ func TestRecoverWaitsForWhatMayRun(t *testing.T) {
 		quiet bool
 		after time.Duration
 		over  bool
-	}{{true, 59999 * time.Millisecond, false}, {true, time.Minute, true}, {false, time.Minute, false}, {false, 6*time.Minute - 1, false}, {false, 6 * time.Minute, true}} {
+	}{{true, 59999 * time.Millisecond, false}, {true, time.Minute, true}, {false, time.Minute, false},
+		{false, 6*time.Minute - 1, false}, {false, 6 * time.Minute, true}} {
 		c := newCrashed(t, allowLine(1)+allowLine(2))
 		if _, err := c.append(1); err != nil {
 			t.Fatal(err)
@@ -121,7 +123,8 @@ func TestRecoverWaitsForWhatMayRun(t *testing.T) {
 	}
 }
 
-// A result that comes after its call was taken for interrupted is refused: one call, one receipt, and the first one stands.
+// A result that comes after its call was taken for interrupted is refused: one call, one receipt, and the first one
+// stands.
 func TestLateResultIsRefused(t *testing.T) {
 	c := newCrashed(t, allowLine(1))
 	c.expect("interrupted", 1)
@@ -131,8 +134,8 @@ func TestLateResultIsRefused(t *testing.T) {
 	c.expect("again")
 }
 
-// What the receipts say does not hang on the note of how far was looked: without it, with nonsense in it, and with another
-// audit log than it was made for, no call gets a second receipt, and none is forgotten.
+// What the receipts say does not hang on the note of how far was looked: without it, with nonsense in it, and with
+// another audit log than it was made for, no call gets a second receipt, and none is forgotten.
 func TestRecoverTrustsNoNote(t *testing.T) {
 	all := allowLine(1) + allowLine(2) + allowLine(3)
 	for name, spoil := range map[string]func(c *crashed, note string){
@@ -187,7 +190,8 @@ func TestRecoverTrustsNoNote(t *testing.T) {
 func TestRecoverFromADamagedAuditLog(t *testing.T) {
 	long := strings.Replace(allowLine(2), `"risk"`, `"reason":"`+strings.Repeat("x", 1<<20)+`","risk"`, 1)
 	torn := allowLine(5)[:100]
-	c := newCrashed(t, "\x00\xff garbage\n\n[]\nnull\n{}\n"+allowLine(1)+`{"kind":"audit","id":"audit-../../x","decision":"allow"}`+"\n"+
+	c := newCrashed(t, "\x00\xff garbage\n\n[]\nnull\n{}\n"+allowLine(1)+
+		`{"kind":"audit","id":"audit-../../x","decision":"allow"}`+"\n"+
 		strings.Replace(allowLine(4), `"allow"`, `"deny"`, 1)+long+torn+"\n"+allowLine(3)+allowLine(3)+torn)
 	c.expect("damaged", 1, 2, 3)
 	c.expect("again")
@@ -200,8 +204,8 @@ func TestRecoverFromADamagedAuditLog(t *testing.T) {
 	c.expect("whole now", 5)
 }
 
-// An allowed line of which no receipt can be made is told, and the others get theirs. It stays in the audit log: that it is told again does
-// not take a look at the whole log of receipts at each start.
+// An allowed line of which no receipt can be made is told, and the others get theirs. It stays in the audit log: that
+// it is told again does not take a look at the whole log of receipts at each start.
 func TestRecoverTellsOfALineThatSaysNothing(t *testing.T) {
 	empty := `{"v":1,"kind":"audit","id":"audit-` + uuid(2) + `","decision":"allow"}` + "\n"
 	c := newCrashed(t, allowLine(1)+empty+allowLine(3))
@@ -211,8 +215,10 @@ func TestRecoverTellsOfALineThatSaysNothing(t *testing.T) {
 		t.Errorf("wrote %d, %v", len(r.Written), err)
 	}
 	mustAppend(t, l, 30)
-	put(t, c.path, bytes.Replace(read(t, c.path), []byte(`"risk":"low"`), []byte(`"risk":"LOW"`), 1)) // who looks at all finds this
-	if _, err := openLog(t, c.path, c.o).Recover(c.opts); err == nil || !strings.Contains(err.Error(), uuid(2)) || errors.Is(err, ErrTampered) {
+	// who looks at all finds this
+	put(t, c.path, bytes.Replace(read(t, c.path), []byte(`"risk":"low"`), []byte(`"risk":"LOW"`), 1))
+	if _, err := openLog(t, c.path, c.o).Recover(c.opts); err == nil || !strings.Contains(err.Error(), uuid(2)) ||
+		errors.Is(err, ErrTampered) {
 		t.Error(err)
 	}
 }

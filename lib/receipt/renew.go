@@ -9,9 +9,10 @@ import (
 	"clawsh/lib/durable"
 )
 
-// RotateKeys makes new keys for the log. The old public key stays to check what it signed, the old key of macs to verify the
-// receipts that bear them, and no later ones; the old signing key is gone, and the head is signed by the new one. So who has
-// the old keys can make no receipt any more that is believed. Running stages take the new keys with their next receipt.
+// RotateKeys makes new keys for the log. The old public key stays to check what it signed, the old key of macs to
+// verify the receipts that bear them, and no later ones; the old signing key is gone, and the head is signed by the new
+// one. So who has the old keys can make no receipt any more that is believed. Running stages take the new keys with
+// their next receipt.
 func RotateKeys(dir, log string) (*Keys, error) {
 	l, err := OpenLog(log, Options{Keys: dir})
 	if err != nil {
@@ -22,7 +23,8 @@ func RotateKeys(dir, log string) (*Keys, error) {
 			return err
 		}
 		k := l.keys
-		if err := replaceHead(log, k, l.now); err != nil { // it may be by a key whose making was interrupted, and that retires now
+		// it may be by a key whose making was interrupted, and that retires now
+		if err := replaceHead(log, k, l.now); err != nil {
 			return err
 		}
 		if err := k.renew(l.now.count + 1); err != nil {
@@ -46,7 +48,8 @@ func RotateKeys(dir, log string) (*Keys, error) {
 	return l.keys, nil
 }
 
-// removeUnfinished removes what replacing of keys left that was interrupted: secret keys may be in it. The log is locked.
+// removeUnfinished removes what replacing of keys left that was interrupted: secret keys may be in it. The log is
+// locked.
 func removeUnfinished(dir string) error {
 	left, err := filepath.Glob(filepath.Join(dir, ".receipt.*.tmp-*"))
 	for _, path := range left {

@@ -11,7 +11,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// TestKeysReplacedBeforeTheHead: keys that are replaced while a receipt is synced sign its head, or nobody would believe it.
+// TestKeysReplacedBeforeTheHead: keys that are replaced while a receipt is synced sign its head, or nobody would
+// believe it.
 func TestKeysReplacedBeforeTheHead(t *testing.T) {
 	for _, others := range []int{0, 1} {
 		path, o := home(t)
@@ -39,7 +40,8 @@ func TestKeysReplacedBeforeTheHead(t *testing.T) {
 		if err := l.finish(nil); err != nil {
 			t.Fatal(err)
 		}
-		if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != 3+others || rep.Head != Agrees {
+		if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != 3+others ||
+			rep.Head != Agrees {
 			t.Errorf("with %d receipts of others: %+v", others, rep)
 		}
 		mustAppend(t, l, 1)
@@ -53,7 +55,8 @@ func TestRecoveredByReplacedKey(t *testing.T) {
 	l := openLog(t, path, o)
 	line := allowedLine(record.NewID(auditPrefix))
 	audit := filepath.Join(t.TempDir(), "audit.jsonl")
-	if err := errors.Join(os.WriteFile(audit, []byte(line), 0o600), l.remember(settled{Audit: int64(len(line)), Mark: record.HashBytes([]byte(line))})); err != nil {
+	if err := errors.Join(os.WriteFile(audit, []byte(line), 0o600),
+		l.remember(settled{Audit: int64(len(line)), Mark: record.HashBytes([]byte(line))})); err != nil {
 		t.Fatal(err)
 	}
 	opts := RecoverOptions{Audit: audit, Quiet: true, Now: time.Now()}
@@ -86,7 +89,8 @@ func TestReplacedTooOften(t *testing.T) {
 	}
 }
 
-// TestReplacingInterrupted: keys whose replacing was interrupted, behind any step, are in use still, and their heads believed.
+// TestReplacingInterrupted: keys whose replacing was interrupted, behind any step, are in use still, and their heads
+// believed.
 func TestReplacingInterrupted(t *testing.T) {
 	for step := range 3 {
 		path, o := home(t)

@@ -8,8 +8,8 @@ const (
 	sharedRoom  = 64 << 10
 )
 
-// Reserve takes room on the disk for n receipts, before the calls are run that they are of. It fails where Append would: on a full
-// disk, and where the receipt log does not match its head (tampered with or restored).
+// Reserve takes room on the disk for n receipts, before the calls are run that they are of. It fails where Append
+// would: on a full disk, and where the receipt log does not match its head (tampered with or restored).
 func (l *Log) Reserve(n int) error {
 	room := int64(n)*receiptRoom + sharedRoom
 	err := l.log.Locked(func(e *durable.End) error {

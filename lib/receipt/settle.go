@@ -12,19 +12,19 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// window is how much of the end of the log is checked, as a chain and by its macs, before a receipt is appended: several receipts,
-// however long.
+// window is how much of the end of the log is checked, as a chain and by its macs, before a receipt is appended:
+// several receipts, however long.
 const window = 8 << 10
 
 // near is how far behind a head may be to be brought up to date without a look at the whole log.
 const near = 32 << 10
 
-// settle brings the log into the state that an append ends in, and finds its end. After our own append nothing is to do, if the
-// head is the one that we wrote.
+// settle brings the log into the state that an append ends in, and finds its end. After our own append nothing is to
+// do, if the head is the one that we wrote.
 //
-// It is bounded work: the head says, signed, how many bytes so many receipts take, and which is the last. A log that is longer,
-// shorter or another one at its end is looked at as a whole, and not continued if Verify finds fault with it. A change that keeps
-// the size of a log, further from its end than window, is for Verify alone to find.
+// It is bounded work: the head says, signed, how many bytes so many receipts take, and which is the last. A log that is
+// longer, shorter or another one at its end is looked at as a whole, and not continued if Verify finds fault with it. A
+// change that keeps the size of a log, further from its end than window, is for Verify alone to find.
 func (l *Log) settle(e *durable.End) error {
 	if err := l.loadKeys(); err != nil {
 		return err
@@ -61,8 +61,8 @@ func (l *Log) endRotation(e *durable.End) error {
 	return e.Cut(0)
 }
 
-// mend moves away what is left of a receipt that was being written. One that is whole but for its newline stays: that is written
-// before the next.
+// mend moves away what is left of a receipt that was being written. One that is whole but for its newline stays: that
+// is written before the next.
 func (l *Log) mend(e *durable.End) error {
 	if !e.Torn {
 		return nil
@@ -75,7 +75,8 @@ func (l *Log) mend(e *durable.End) error {
 		return nil
 	}
 	if !torn(tail) {
-		return fmt.Errorf("%w: its last line is neither a receipt nor the beginning of one; run claw-receipt verify", ErrTampered)
+		return fmt.Errorf("%w: its last line is neither a receipt nor the beginning of one; run claw-receipt verify",
+			ErrTampered)
 	}
 	aside := filepath.Join(sideDir(l.path), "torn-"+time.Now().UTC().Format("20060102T150405.000000000Z"))
 	if err := durable.Replace(aside, tail, 0o600); err != nil {
@@ -84,8 +85,8 @@ func (l *Log) mend(e *durable.End) error {
 	return e.Cut(from)
 }
 
-// tail is what stands behind the last newline, and where it begins. Of zeros, which may be many, it is the first; of what is longer
-// than any receipt, the end.
+// tail is what stands behind the last newline, and where it begins. Of zeros, which may be many, it is the first; of
+// what is longer than any receipt, the end.
 func (l *Log) tail(e *durable.End) ([]byte, int64, error) {
 	const piece = 64 << 10
 	size := e.Size
@@ -146,13 +147,14 @@ func (l *Log) agree(e *durable.End, raw []byte) error {
 	l.now = head{rep.Count, rep.LastHash, rep.bytes}
 	before, _, err := partsSize(l.path)
 	if more := before + e.Size - rep.bytes; err == nil && more != 0 && !(e.Torn && more == -1) {
-		err = fmt.Errorf("%w: an older part of it has %s after its last receipt: run claw-receipt verify", ErrTampered, spelling.Count(more, "byte"))
+		err = fmt.Errorf("%w: an older part of it has %s after its last receipt: run claw-receipt verify", ErrTampered,
+			spelling.Count(more, "byte"))
 	}
 	return err
 }
 
-// follow goes from the receipt that the head names, which must stand where the head says, to the last, if that is near: other
-// processes append, and their heads are on their way.
+// follow goes from the receipt that the head names, which must stand where the head says, to the last, if that is near:
+// other processes append, and their heads are on their way.
 func (l *Log) follow(e *durable.End, h head) (head, bool, error) {
 	before, last, err := partsSize(l.path)
 	if err != nil || h.size < before || h.size == noSize {
@@ -197,8 +199,8 @@ func partsSize(log string) (size int64, last string, err error) {
 	return size, last, err
 }
 
-// vouched tells whether the receipts that end at a place, as far as the window shows them, are a chain with macs, and the last is the
-// one that a head names. whole tells that nothing stands before the beginning of r.
+// vouched tells whether the receipts that end at a place, as far as the window shows them, are a chain with macs, and
+// the last is the one that a head names. whole tells that nothing stands before the beginning of r.
 func (l *Log) vouched(r io.ReaderAt, at int64, whole bool, h head) bool {
 	from := max(at-window, 0)
 	buf := make([]byte, at-from)
@@ -244,8 +246,8 @@ func (l *Log) rest(e *durable.End, at int64, h head, seen func(head)) (head, boo
 	return l.pass(buf, h, seen)
 }
 
-// resume goes from the receipt that we appended ourselves to the last, if only whole receipts with macs came since, and the head
-// names one of them. Then its signature says nothing that the chain and the macs do not say.
+// resume goes from the receipt that we appended ourselves to the last, if only whole receipts with macs came since, and
+// the head names one of them. Then its signature says nothing that the chain and the macs do not say.
 func (l *Log) resume(e *durable.End, raw []byte) bool {
 	if l.end == 0 || e.Torn {
 		return false

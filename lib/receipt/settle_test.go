@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTamperedBetween: a process that has the log open, and goes on from its own last receipt, sees what was done to the log since,
-// as one that opens it does.
+// TestTamperedBetween: a process that has the log open, and goes on from its own last receipt, sees what was done to
+// the log since, as one that opens it does.
 func TestTamperedBetween(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -22,9 +22,12 @@ func TestTamperedBetween(t *testing.T) {
 			at := bytes.LastIndex(log, []byte(`"tool":"time"`))
 			return append(log[:at:at], bytes.Replace(log[at:], []byte("time"), []byte("tame"), 1)...), head
 		}, ErrTampered, 0},
-		{"the last receipt cut off", func(log, head, _ []byte) ([]byte, []byte) { return cutLast(log, 1), head }, ErrTampered, 0},
-		{"all others' receipts cut off", func(log, head, _ []byte) ([]byte, []byte) { return cutLast(log, 2), head }, ErrTampered, 0},
-		{"our receipt cut off too", func(log, head, _ []byte) ([]byte, []byte) { return cutLast(log, 3), head }, ErrTampered, 0},
+		{"the last receipt cut off", func(log, head, _ []byte) ([]byte, []byte) { return cutLast(log, 1), head },
+			ErrTampered, 0},
+		{"all others' receipts cut off", func(log, head, _ []byte) ([]byte, []byte) { return cutLast(log, 2), head },
+			ErrTampered, 0},
+		{"our receipt cut off too", func(log, head, _ []byte) ([]byte, []byte) { return cutLast(log, 3), head },
+			ErrTampered, 0},
 		{"a mac of another key", func(log, head, _ []byte) ([]byte, []byte) {
 			return append(log[:len(log)-67:len(log)-67], []byte(Genesis+"\"}\n")...), head
 		}, ErrTampered, 0},
@@ -33,7 +36,10 @@ func TestTamperedBetween(t *testing.T) {
 		{"a head that counts more", func(log, head, _ []byte) ([]byte, []byte) {
 			return log, bytes.Replace(head, []byte("\n4\n"), []byte("\n9\n"), 1)
 		}, ErrTampered, 0},
-		{"a line that is no receipt", func(log, head, _ []byte) ([]byte, []byte) { return append(log, "{}\n"...), head }, ErrTampered, 0},
+		{"a line that is no receipt", func(log, head, _ []byte) ([]byte, []byte) {
+			return append(log, "{}\n"...),
+				head
+		}, ErrTampered, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path, o := home(t)
@@ -61,7 +67,8 @@ func TestTamperedBetween(t *testing.T) {
 	}
 }
 
-// TestHeadInPlace: the head agrees after every append, also where it gets longer; a process that has it open sees one head, whole.
+// TestHeadInPlace: the head agrees after every append, also where it gets longer; a process that has it open sees one
+// head, whole.
 func TestHeadInPlace(t *testing.T) {
 	path, o := home(t)
 	k, a, b := keysOf(t, o), openLog(t, path, o), openLog(t, path, o)
@@ -80,7 +87,8 @@ func TestHeadInPlace(t *testing.T) {
 		}
 	}
 	if len(replaced) > 5 {
-		t.Errorf("the head was replaced after receipts %v, want it only where its count or its size gets longer", replaced)
+		t.Errorf("the head was replaced after receipts %v, want it only where its count or its size gets longer",
+			replaced)
 	}
 }
 

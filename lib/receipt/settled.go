@@ -6,8 +6,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Settled tells whether Recover would find nothing to do: no call was allowed since all that were had their receipts, which an earlier
-// look has signed. It needs no secret key and writes nothing. That it is false tells nothing.
+// Settled tells whether Recover would find nothing to do: no call was allowed since all that were had their receipts,
+// which an earlier look has signed. It needs no secret key and writes nothing. That it is false tells nothing.
 func Settled(path, keys, audit string) bool {
 	_, file := keyFiles(keys)
 	public, err := LoadPublic(file)
@@ -32,8 +32,8 @@ func Settled(path, keys, audit string) bool {
 	return err == nil && mark == noted.Mark && ends(path, public, noted.Receipts)
 }
 
-// ends tells whether the log ends with the receipt that its head names, and has so many bytes at least, with its parts. What the keys of macs
-// are needed for, it does not check.
+// ends tells whether the log ends with the receipt that its head names, and has so many bytes at least, with its parts.
+// What the keys of macs are needed for, it does not check.
 func ends(path string, public []PublicKey, bytes int64) bool {
 	src, err := Open(path)
 	if err != nil || src.active == nil {
@@ -57,7 +57,8 @@ func ends(path string, public []PublicKey, bytes int64) bool {
 	return whole && err == nil && last.ReceiptHash == h.hash
 }
 
-// Settle notes that every call that was decided so far has its receipt, if that is so: then Recover need not look for them.
+// Settle notes that every call that was decided so far has its receipt, if that is so: then Recover need not look for
+// them.
 func (l *Log) Settle(audit string) error {
 	size, err := l.total()
 	if err != nil {

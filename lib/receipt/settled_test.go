@@ -51,22 +51,31 @@ func TestSettledNoMore(t *testing.T) {
 	cut := func(n int) func([]byte) []byte { return func(b []byte) []byte { return b[:max(0, len(b)-n)] } }
 	note := func(c *crashed) string { return (&Log{path: c.path}).settledPath() }
 	for what, change := range map[string]func(c *crashed){
-		"a call was allowed":                  func(c *crashed) { c.put(allowLine(1) + allowLine(2) + allowLine(3) + allowLine(4)) },
-		"a line is being written":             func(c *crashed) { c.put(allowLine(1) + allowLine(2) + allowLine(3) + `{"v":1`) },
-		"the audit log is shorter":            func(c *crashed) { c.put(allowLine(1) + allowLine(2)) },
-		"the audit log is another":            func(c *crashed) { c.put(allowLine(1) + allowLine(2) + allowLine(4)) },
-		"there is no audit log":               func(c *crashed) { os.Remove(c.audit) },
-		"the last receipt was changed":        func(c *crashed) { edit(c.path, flip(-400)) },
-		"receipts were cut off":               func(c *crashed) { edit(c.path, cut(100)) },
-		"the last newline was cut off":        func(c *crashed) { edit(c.path, cut(1)) },
-		"all receipts were removed":           func(c *crashed) { edit(c.path, cut(1<<20)) },
-		"the receipts are gone":               func(c *crashed) { os.Remove(c.path) },
-		"the receipts are not a file":         func(c *crashed) { os.Remove(c.path); os.Mkdir(c.path, 0o700) },
-		"something stands behind the last":    func(c *crashed) { edit(c.path, func(b []byte) []byte { return append(b, "x\n"...) }) },
-		"the head was changed":                func(c *crashed) { edit(headPath(c.path), flip(20)) },
-		"the head is gone":                    func(c *crashed) { os.Remove(headPath(c.path)) },
-		"the note was changed":                func(c *crashed) { edit(note(c), flip(60)) },
-		"the note is not signed":              func(c *crashed) { edit(note(c), func(b []byte) []byte { return b[:bytes.Index(b, []byte("\n\n"))] }) },
+		"a call was allowed": func(c *crashed) { c.put(allowLine(1) + allowLine(2) + allowLine(3) + allowLine(4)) },
+		"a line is being written": func(c *crashed) {
+			c.put(allowLine(1) + allowLine(2) + allowLine(3) +
+				`{"v":1`)
+		},
+		"the audit log is shorter":     func(c *crashed) { c.put(allowLine(1) + allowLine(2)) },
+		"the audit log is another":     func(c *crashed) { c.put(allowLine(1) + allowLine(2) + allowLine(4)) },
+		"there is no audit log":        func(c *crashed) { os.Remove(c.audit) },
+		"the last receipt was changed": func(c *crashed) { edit(c.path, flip(-400)) },
+		"receipts were cut off":        func(c *crashed) { edit(c.path, cut(100)) },
+		"the last newline was cut off": func(c *crashed) { edit(c.path, cut(1)) },
+		"all receipts were removed":    func(c *crashed) { edit(c.path, cut(1<<20)) },
+		"the receipts are gone":        func(c *crashed) { os.Remove(c.path) },
+		"the receipts are not a file":  func(c *crashed) { os.Remove(c.path); os.Mkdir(c.path, 0o700) },
+		"something stands behind the last": func(c *crashed) {
+			edit(c.path,
+				func(b []byte) []byte { return append(b, "x\n"...) })
+		},
+		"the head was changed": func(c *crashed) { edit(headPath(c.path), flip(20)) },
+		"the head is gone":     func(c *crashed) { os.Remove(headPath(c.path)) },
+		"the note was changed": func(c *crashed) { edit(note(c), flip(60)) },
+		"the note is not signed": func(c *crashed) {
+			edit(note(c),
+				func(b []byte) []byte { return b[:bytes.Index(b, []byte("\n\n"))] })
+		},
 		"the note is gone":                    func(c *crashed) { os.Remove(note(c)) },
 		"the note is empty, as after a crash": func(c *crashed) { edit(note(c), cut(1<<20)) },
 		"the public keys are gone":            func(c *crashed) { os.Remove(filepath.Join(c.o.Keys, "receipt.pub")) },

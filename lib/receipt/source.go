@@ -17,8 +17,9 @@ import (
 	"clawsh/lib/durable"
 )
 
-// Source is a log as it is at one moment, with its older parts, as one stream of lines. It does not hold up those who append:
-// the part that is still written to is locked for each read only, and found again if it is rotated away meanwhile.
+// Source is a log as it is at one moment, with its older parts, as one stream of lines. It does not hold up those who
+// append: the part that is still written to is locked for each read only, and found again if it is rotated away
+// meanwhile.
 type Source struct {
 	log    string
 	held   bool // the caller holds the lock
@@ -118,8 +119,8 @@ func (s *Source) rotated() (bool, error) {
 	return sameFile(partPath(s.log, s.parts-1), s.active, s.limit)
 }
 
-// sameFile tells whether a file is the same as the first size bytes of another, as a rotation makes it: with a newline at the
-// end, if the other lacks it. All of it is compared: what differs is not to be passed over, nor cut.
+// sameFile tells whether a file is the same as the first size bytes of another, as a rotation makes it: with a newline
+// at the end, if the other lacks it. All of it is compared: what differs is not to be passed over, nor cut.
 func sameFile(path string, active io.ReaderAt, size int64) (bool, error) {
 	f, err := openPart(path)
 	if err != nil {
@@ -269,8 +270,8 @@ func (s *Source) Close() error {
 
 var errStop = errors.New("stop")
 
-// each calls f for each line until f fails; ended tells that a newline stands behind it. A line longer than any receipt is handed
-// over cut to maxLineBytes, which makes it neither a receipt nor a torn one; the rest of it is skipped.
+// each calls f for each line until f fails; ended tells that a newline stands behind it. A line longer than any receipt
+// is handed over cut to maxLineBytes, which makes it neither a receipt nor a torn one; the rest of it is skipped.
 func each(r io.Reader, f func(raw []byte, ended bool) error) error {
 	b := bufio.NewReaderSize(r, 256<<10)
 	for {

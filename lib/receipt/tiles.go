@@ -17,13 +17,13 @@ const (
 	pageSize   = 1 << tileHeight
 )
 
-// errTiles means that the tiles are missing, of other keys, or not those of this log. They are never believed then: who needs
-// them reads the log.
+// errTiles means that the tiles are missing, of other keys, or not those of this log. They are never believed then: who
+// needs them reads the log.
 var errTiles = errors.New("the tiles do not match the log")
 
-// tileDir holds what saves reading the log from its beginning: the hashes of its Merkle tree, where its pages lie, and a checkpoint
-// of both, which is written last. All of it may be removed at any time. What a crash leaves is a checkpoint that is older than
-// the tiles, or tiles that it does not fit: nothing here is synced.
+// tileDir holds what saves reading the log from its beginning: the hashes of its Merkle tree, where its pages lie, and
+// a checkpoint of both, which is written last. All of it may be removed at any time. What a crash leaves is a
+// checkpoint that is older than the tiles, or tiles that it does not fit: nothing here is synced.
 func tileDir(log string) string { return filepath.Join(sideDir(log), tilesName) }
 
 const tilesName = "tiles"
@@ -146,8 +146,8 @@ func (g *growth) writeTiles(log string, from, to int64) error {
 	return nil
 }
 
-// removeNarrow removes incomplete tiles of a tree of size from that a larger one has wider. Who reads by the older checkpoint at this
-// moment finds them missing, and reads the newer.
+// removeNarrow removes incomplete tiles of a tree of size from that a larger one has wider. Who reads by the older
+// checkpoint at this moment finds them missing, and reads the newer.
 func removeNarrow(log string, from, to int64) {
 	for level := 0; from>>(tileHeight*level) > 0; level++ {
 		was, is := from>>(tileHeight*level), to>>(tileHeight*level)

@@ -29,7 +29,8 @@ type others struct {
 
 func newOthers(t *testing.T, lines [][]byte) *others {
 	t.Helper()
-	o := &others{hashes: map[compact.NodeID][]byte{}, edge: (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)}
+	o := &others{hashes: map[compact.NodeID][]byte{},
+		edge: (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)}
 	for _, l := range lines {
 		leaf := rfc6962.DefaultHasher.HashLeaf(bytes.TrimSuffix(l, []byte("\n")))
 		if err := o.edge.Append(leaf, func(id compact.NodeID, h []byte) { o.hashes[id] = h }); err != nil {
@@ -69,8 +70,8 @@ func spoken(level int, n, width uint64) string {
 	return fmt.Sprintf("tile/%d/%s", level, name)
 }
 
-// TestTilesByOthers compares tiles, checkpoints and proofs of logs of several sizes with what transparency.dev's libraries make of them, to
-// the byte, and has proofs checked by these.
+// TestTilesByOthers compares tiles, checkpoints and proofs of logs of several sizes with what transparency.dev's
+// libraries make of them, to the byte, and has proofs checked by these.
 func TestTilesByOthers(t *testing.T) {
 	t.Parallel()
 	sizes := []int{255, 256, 257, 512, 1000}
@@ -199,10 +200,12 @@ func (o *others) inclusion(t *testing.T, path string, k *Keys, signed []byte, nu
 	if !equal(got, want) {
 		t.Errorf("the proof of receipt %d is another one", number)
 	}
-	if err := proof.VerifyInclusion(rfc6962.DefaultHasher, index, o.size, rfc6962.DefaultHasher.HashLeaf(leaf), got, o.rootAt(t, o.size)); err != nil {
+	if err := proof.VerifyInclusion(rfc6962.DefaultHasher, index, o.size, rfc6962.DefaultHasher.HashLeaf(leaf), got,
+		o.rootAt(t, o.size)); err != nil {
 		t.Errorf("the proof of receipt %d: %v", number, err)
 	}
-	if o.size > 1 && proof.VerifyInclusion(rfc6962.DefaultHasher, (index+1)%o.size, o.size, rfc6962.DefaultHasher.HashLeaf(leaf), got, o.rootAt(t, o.size)) == nil {
+	if o.size > 1 && proof.VerifyInclusion(rfc6962.DefaultHasher, (index+1)%o.size, o.size,
+		rfc6962.DefaultHasher.HashLeaf(leaf), got, o.rootAt(t, o.size)) == nil {
 		t.Errorf("it proves another place")
 	}
 }
@@ -214,7 +217,8 @@ func (o *others) consistency(t *testing.T, path string, k *Keys, signed []byte, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := ProveConsistency(sourceOf(t, path), Trust{Keys: k, Public: k.Public, Against: append(bytes.Clone(old), signed...)})
+	c, err := ProveConsistency(sourceOf(t, path),
+		Trust{Keys: k, Public: k.Public, Against: append(bytes.Clone(old), signed...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +232,8 @@ func (o *others) consistency(t *testing.T, path string, k *Keys, signed []byte, 
 		t.Errorf("the older checkpoint is not in it: %s", rest)
 	}
 	o.root(t, []byte(strings.TrimPrefix(rest, string(old))), k.Origin, v, o.size)
-	if err := proof.VerifyConsistency(rfc6962.DefaultHasher, older, o.size, got, o.rootAt(t, older), o.rootAt(t, o.size)); err != nil {
+	if err := proof.VerifyConsistency(rfc6962.DefaultHasher, older, o.size, got, o.rootAt(t, older),
+		o.rootAt(t, o.size)); err != nil {
 		t.Errorf("the proof of %d in %d: %v", older, o.size, err)
 	}
 }

@@ -45,7 +45,8 @@ func someLines(t testing.TB, k *Keys, n int) []byte {
 	now := head{hash: Genesis}
 	l := &Log{keys: k}
 	for i := range n {
-		r, _, err := of(record.ToolResult{ConversationID: "conv-1", Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true, Output: fmt.Sprint(i)}, Attestation{})
+		r, _, err := of(record.ToolResult{ConversationID: "conv-1", Tool: "time", Args: record.Raw(`{}`),
+			Status: "allowed", Success: true, Output: fmt.Sprint(i)}, Attestation{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +296,8 @@ func TestTilesGrow(t *testing.T) {
 	}
 	k, _ := LoadKeys(keys)
 	for i := range 600 {
-		if _, err := l.Append(record.ToolResult{Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true, Output: fmt.Sprint(i)}); err != nil {
+		if _, err := l.Append(record.ToolResult{Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true,
+			Output: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
 		if s, err := readState(path, k); i >= 255 && (err != nil || s.N != int64(i+1)/256*256) {
@@ -347,7 +349,8 @@ func TestTilesOfARetiredKey(t *testing.T) {
 func TestListLast(t *testing.T) {
 	path, _ := aLog(t, 700)
 	raw, _ := os.ReadFile(path)
-	for _, end := range []string{"", `{"id":"rec`, "x\n", "\n", string(bytes.Repeat([]byte("y"), 1<<18)) + "\n", string(bytes.Repeat([]byte("z"), 1<<18))} {
+	for _, end := range []string{"", `{"id":"rec`, "x\n", "\n", string(bytes.Repeat([]byte("y"), 1<<18)) + "\n",
+		string(bytes.Repeat([]byte("z"), 1<<18))} {
 		os.WriteFile(path, append(bytes.Clone(raw), end...), 0o600)
 		var all []Receipt
 		src, _ := Open(path)
@@ -357,7 +360,8 @@ func TestListLast(t *testing.T) {
 		}
 		for _, n := range []int{1, 5, 299, 699, 700, 2000} {
 			got, unreadable, err := ListLast(src, Filter{}, n)
-			if want := all[len(all)-min(n, len(all)):]; err != nil || len(got) != len(want) || got[0] != want[0] || got[len(got)-1] != want[len(want)-1] || unreadable != bad {
+			if want := all[len(all)-min(n, len(all)):]; err != nil || len(got) != len(want) || got[0] != want[0] ||
+				got[len(got)-1] != want[len(want)-1] || unreadable != bad {
 				t.Errorf("%.10q, %d: %d, %d unreadable of %d, %v", end, n, len(got), unreadable, bad, err)
 			}
 		}
@@ -373,7 +377,8 @@ func TestTilesWhileOthersAppend(t *testing.T) {
 		go func() {
 			l, err := OpenLog(path, Options{Keys: keys, RotateBytes: 60_000})
 			for i := 0; err == nil && i < 200; i++ {
-				_, err = l.Append(record.ToolResult{Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true, Output: fmt.Sprint(w, i)})
+				_, err = l.Append(record.ToolResult{Tool: "time", Args: record.Raw(`{}`), Status: "allowed",
+					Success: true, Output: fmt.Sprint(w, i)})
 			}
 			done <- errors.Join(err, l.Close())
 		}()
@@ -437,7 +442,8 @@ func TestTilesThatCannotBeWritten(t *testing.T) {
 	}
 	defer l.Close()
 	for i := range 20 {
-		if _, err := l.Append(record.ToolResult{Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true, Output: fmt.Sprint(i)}); err != nil {
+		if _, err := l.Append(record.ToolResult{Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true,
+			Output: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -477,7 +483,8 @@ func TestTilesThroughLinks(t *testing.T) {
 			if after := listing(t, away); after != before {
 				t.Errorf("%q: it was\n%s, and is\n%s", name, before, after)
 			}
-			if _, err := MakeTileDir(path); (err == nil) == (name == "") || err != nil && !strings.Contains(err.Error(), "tiles is a symbolic link") {
+			if _, err := MakeTileDir(path); (err == nil) == (name == "") || err != nil &&
+				!strings.Contains(err.Error(), "tiles is a symbolic link") {
 				t.Errorf("%q: %v", name, err)
 			}
 		}
@@ -510,7 +517,8 @@ func appendSome(t *testing.T, path, keys string, n int) {
 	}
 	defer l.Close()
 	for i := range n {
-		if _, err := l.Append(record.ToolResult{Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true, Output: fmt.Sprint(i)}); err != nil {
+		if _, err := l.Append(record.ToolResult{Tool: "time", Args: record.Raw(`{}`), Status: "allowed", Success: true,
+			Output: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

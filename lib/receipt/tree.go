@@ -10,7 +10,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// tree is a Merkle tree (RFC 6962) over the lines of a log, of which only the right edge is kept, and what somebody wants.
+// tree is a Merkle tree (RFC 6962) over the lines of a log, of which only the right edge is kept, and what somebody
+// wants.
 type tree struct {
 	n     int64
 	edge  [64]tlog.Hash        // the last whole subtree of each height
@@ -54,15 +55,16 @@ func checkpointText(origin string, t tlog.Tree) string {
 	return fmt.Sprintf("%s\n%d\n%s\n", origin, t.N, base64.StdEncoding.EncodeToString(t.Hash[:]))
 }
 
-// parseCheckpoint reads the text of a checkpoint of the log with this origin. Lines behind the third are allowed, and say nothing
-// to us.
+// parseCheckpoint reads the text of a checkpoint of the log with this origin. Lines behind the third are allowed, and
+// say nothing to us.
 func parseCheckpoint(text, origin string) (t tlog.Tree, err error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) < 4 || lines[0] != origin {
 		return t, errors.New("it is not a checkpoint of this log")
 	}
 	root, rootErr := base64.StdEncoding.Strict().DecodeString(lines[2])
-	if t.N, err = strconv.ParseInt(lines[1], 10, 64); err != nil || t.N < 0 || strconv.FormatInt(t.N, 10) != lines[1] || rootErr != nil || len(root) != tlog.HashSize {
+	if t.N, err = strconv.ParseInt(lines[1], 10, 64); err != nil || t.N < 0 || strconv.FormatInt(t.N, 10) != lines[1] ||
+		rootErr != nil || len(root) != tlog.HashSize {
 		return t, errors.New("invalid size or root")
 	}
 	copy(t.Hash[:], root)

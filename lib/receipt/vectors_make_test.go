@@ -33,9 +33,11 @@ func vectorLog(t *testing.T, dir string) (lines [][]byte, k *Keys) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res := record.ToolResult{ConversationID: "conv-1", Tool: []string{"time", "file_read", "näme \"x\"", "shell"}[i%4], Args: record.Raw(`{}`),
+		res := record.ToolResult{ConversationID: "conv-1",
+			Tool: []string{"time", "file_read", "näme \"x\"", "shell"}[i%4], Args: record.Raw(`{}`),
 			Status: []string{"allowed", "denied", "failed"}[i%3], Success: i%3 == 0, Output: fmt.Sprint(i)}
-		if _, err := l.AppendSealed(res, Attestation{By: []string{"", "00112233445566ff"}[i%2], Seal: fmt.Sprintf("seal-01a20000-0000-7000-8000-%012d", i)}); err != nil {
+		if _, err := l.AppendSealed(res, Attestation{By: []string{"", "00112233445566ff"}[i%2],
+			Seal: fmt.Sprintf("seal-01a20000-0000-7000-8000-%012d", i)}); err != nil {
 			t.Fatal(err)
 		}
 		l.Close()
@@ -145,14 +147,18 @@ func (m *vectorMaker) goodLogs() {
 	m.log("plain", "eight receipts", m.head(8), nil, m.lines, "")
 	m.log("empty", "no receipt yet", m.head(0), nil, nil, "")
 	m.log("parts", "three of them in an older part", m.head(8), one, m.lines[3:], "")
-	m.log("rotated", "all in older parts, the log is empty", m.head(8), map[string][][]byte{"000001.log": m.lines[:3], "000002.log": m.lines[3:]}, nil, "")
-	m.log("rotating", "a process died between copying and cutting: the log is the last part", m.head(8), map[string][][]byte{"000001.log": m.lines[:3], "000002.log": m.lines[3:]}, m.lines[3:], "")
+	m.log("rotated", "all in older parts, the log is empty", m.head(8),
+		map[string][][]byte{"000001.log": m.lines[:3], "000002.log": m.lines[3:]}, nil, "")
+	m.log("rotating", "a process died between copying and cutting: the log is the last part", m.head(8),
+		map[string][][]byte{"000001.log": m.lines[:3], "000002.log": m.lines[3:]}, m.lines[3:], "")
 	m.log("torn", "the beginning of a ninth receipt, cut in a value", m.head(8), nil, m.lines, cut)
 	m.log("torn-name", "cut in a name", m.head(8), nil, m.lines, `{"id":"receipt-1","timest`)
-	m.log("torn-brace", "all but the closing brace", m.head(7), nil, m.lines[:7], string(m.lines[7][:len(m.lines[7])-2]))
+	m.log("torn-brace", "all but the closing brace", m.head(7), nil, m.lines[:7],
+		string(m.lines[7][:len(m.lines[7])-2]))
 	m.log("torn-zeros", "zeros, as a power cut leaves them", m.head(8), nil, m.lines, string(make([]byte, 100)))
 	m.log("torn-cut-zeros", "the beginning of one, and zeros", m.head(8), nil, m.lines, cut+string(make([]byte, 100)))
-	m.log("no-newline", "whole, but the last newline is missing: a receipt", m.head(8), nil, m.lines[:7], string(m.lines[7][:len(m.lines[7])-1]))
+	m.log("no-newline", "whole, but the last newline is missing: a receipt", m.head(8), nil, m.lines[:7],
+		string(m.lines[7][:len(m.lines[7])-1]))
 	m.log("behind", "the head is one behind, as a crash leaves it", m.head(7), nil, m.lines, "")
 	r, err := Parse(bytes.TrimSuffix(m.lines[7], []byte("\n")))
 	if err != nil {
@@ -178,10 +184,13 @@ func (m *vectorMaker) badLogs() {
 	bad("edited", "a value was changed", change(2, `"status":"failed"`, `"status":"allowed"`))
 	bad("blank", "the same values, a blank more", change(2, `,"status"`, `, "status"`))
 	bad("escape", "the same values, another spelling", change(2, `"conv-1"`, `"conv\u002d1"`))
-	bad("order", "the same values, two fields exchanged", change(2, `"status":"failed","risk":"high"`, `"risk":"high","status":"failed"`))
+	bad("order", "the same values, two fields exchanged",
+		change(2, `"status":"failed","risk":"high"`, `"risk":"high","status":"failed"`))
 	bad("unknown-field", "one more field", change(2, `"status"`, `"x":"","status"`))
 	bad("twice", "a name twice", change(2, `"status"`, `"id":"receipt-1","status"`))
-	bad("upper-case", "a hash in upper case", [][]byte{m.lines[0], bytes.Replace(m.lines[1], m.lines[1][len(m.lines[1])-67:len(m.lines[1])-3], bytes.ToUpper(m.lines[1][len(m.lines[1])-67:len(m.lines[1])-3]), 1), m.lines[2]})
+	bad("upper-case", "a hash in upper case",
+		[][]byte{m.lines[0], bytes.Replace(m.lines[1], m.lines[1][len(m.lines[1])-67:len(m.lines[1])-3],
+			bytes.ToUpper(m.lines[1][len(m.lines[1])-67:len(m.lines[1])-3]), 1), m.lines[2]})
 	bad("carriage-return", "lines that end with CR LF", func() (out [][]byte) {
 		for _, l := range m.lines {
 			out = append(out, append(bytes.TrimSuffix(bytes.Clone(l), []byte("\n")), "\r\n"...))
@@ -198,23 +207,28 @@ func (m *vectorMaker) badLogs() {
 	mac := func(n int) string { l := m.lines[n]; return string(l[len(l)-67 : len(l)-3]) }
 	bad("no-mac", "a mac was removed", change(5, `,"mac":"`+mac(5)+`"`, ``))
 	bad("other-mac", "a mac of another receipt", change(5, mac(5), mac(6)))
-	bad("torn-middle", "an unfinished line that is not the last", slices.Insert(slices.Clone(m.lines), 4, []byte("{\"id\":\"rec\n")))
+	bad("torn-middle", "an unfinished line that is not the last",
+		slices.Insert(slices.Clone(m.lines), 4, []byte("{\"id\":\"rec\n")))
 	m.log("junk", "bytes at the end that begin no receipt", all, nil, m.lines, "x")
 	m.log("junk-name", "the beginning of another object", all, nil, m.lines, `{"ids":"receipt-1"`)
 	m.log("zeros-newline", "zeros and a newline are a line", all, nil, m.lines, string(make([]byte, 10))+"\n")
-	m.log("gap", "parts 1 and 3: after the first missing number there is none", all, map[string][][]byte{"000001.log": m.lines[:3], "000003.log": m.lines[3:5]}, m.lines[5:], "")
-	m.log("part-doubled", "the log begins with its last part", all, map[string][][]byte{"000001.log": m.lines[:3]}, m.lines, "")
+	m.log("gap", "parts 1 and 3: after the first missing number there is none", all,
+		map[string][][]byte{"000001.log": m.lines[:3], "000003.log": m.lines[3:5]}, m.lines[5:], "")
+	m.log("part-doubled", "the log begins with its last part", all, map[string][][]byte{"000001.log": m.lines[:3]},
+		m.lines, "")
 	m.log("no-head", "no head: the end is not established", nil, nil, m.lines, "")
 	m.log("empty-head", "an empty head", []byte{}, nil, m.lines, "")
 	m.log("ahead", "the head counts one that is not there", all, nil, m.lines[:7], "")
 	old := *m.k
 	old.signer = m.retired()
 	m.log("retired-head", "a head that is signed by a retired key", m.headOf(&old, 8), nil, m.lines, "")
-	m.log("changed-head", "a head whose count was changed", bytes.Replace(all, []byte("\n8\n"), []byte("\n7\n"), 1), nil, m.lines, "")
+	m.log("changed-head", "a head whose count was changed", bytes.Replace(all, []byte("\n8\n"), []byte("\n7\n"), 1),
+		nil, m.lines, "")
 	m.log("checkpoint-head", "a checkpoint in place of the head", m.signed(8, m.k), nil, m.lines, "")
 }
 
-// retired is the key that was replaced: made anew, and put into the file of public keys, since nobody keeps a retired one.
+// retired is the key that was replaced: made anew, and put into the file of public keys, since nobody keeps a retired
+// one.
 func (m *vectorMaker) retired() note.Signer {
 	secret, public, err := note.GenerateKey(nil, m.k.Origin)
 	if err != nil {
@@ -259,7 +273,8 @@ func (m *vectorMaker) notes() {
 	m.file("checkpoint", "eight", "of all", eight)
 	m.file("checkpoint", "two", "two, one behind the other", slices.Concat(five, eight))
 	m.file("checkpoint", "crlf", "as a mail leaves it", bytes.ReplaceAll(five, []byte("\n"), []byte("\r\n")))
-	m.file("checkpoint", "other-root", "changed after it was signed", bytes.Replace(five, []byte("\n5\n"), []byte("\n6\n"), 1))
+	m.file("checkpoint", "other-root", "changed after it was signed",
+		bytes.Replace(five, []byte("\n5\n"), []byte("\n6\n"), 1))
 	m.file("checkpoint", "other-key", "signed by somebody else", m.signed(5, other))
 	m.file("checkpoint", "head", "a head is no checkpoint", m.head(8))
 	src, err := Open(filepath.Join(m.dir, "log", "plain"))
@@ -273,12 +288,14 @@ func (m *vectorMaker) notes() {
 	}
 	good := p.Encode()
 	m.file("proof", "third", "the third of eight", good)
-	m.file("proof", "other-place", "as if it were the fourth", bytes.Replace(good, []byte("\nindex 2\n"), []byte("\nindex 3\n"), 1))
+	m.file("proof", "other-place", "as if it were the fourth",
+		bytes.Replace(good, []byte("\nindex 2\n"), []byte("\nindex 3\n"), 1))
 	lines := bytes.SplitAfter(good, []byte("\n"))
 	m.file("proof", "short", "a hash is missing", bytes.Join(slices.Delete(slices.Clone(lines), 3, 4), nil))
 	m.file("proof", "long", "a hash too many", bytes.Join(slices.Insert(slices.Clone(lines), 3, lines[3]), nil))
 	line := bytes.Replace(bytes.TrimSuffix(m.lines[2], []byte("\n")), []byte(`"failed"`), []byte(`"denied"`), 1)
-	m.file("proof", "other-receipt", "a receipt that was changed", bytes.Replace(good, lines[1], []byte("extra "+base64.StdEncoding.EncodeToString(line)+"\n"), 1))
+	m.file("proof", "other-receipt", "a receipt that was changed",
+		bytes.Replace(good, lines[1], []byte("extra "+base64.StdEncoding.EncodeToString(line)+"\n"), 1))
 	m.file("proof", "other-checkpoint", "under a checkpoint of five", bytes.Replace(good, eight, five, 1))
 	src2, _ := Open(filepath.Join(m.dir, "log", "plain"))
 	defer src2.Close()
@@ -289,12 +306,15 @@ func (m *vectorMaker) notes() {
 	good = c.Encode()
 	lines = bytes.SplitAfter(good, []byte("\n"))
 	m.file("consistency", "five-eight", "eight begin with five", good)
-	m.file("consistency", "same", "of a checkpoint and itself there are no hashes", slices.Concat([]byte(consistencyLabel+"\n\n"), five, five))
+	m.file("consistency", "same", "of a checkpoint and itself there are no hashes",
+		slices.Concat([]byte(consistencyLabel+"\n\n"), five, five))
 	m.file("consistency", "short", "a hash is missing", bytes.Join(slices.Delete(slices.Clone(lines), 1, 2), nil))
 	m.file("consistency", "long", "a hash too many", bytes.Join(slices.Insert(slices.Clone(lines), 1, lines[1]), nil))
-	m.file("consistency", "exchanged", "two hashes exchanged", bytes.Join(slices.Concat([][]byte{lines[0], lines[2], lines[1]}, lines[3:]), nil))
+	m.file("consistency", "exchanged", "two hashes exchanged",
+		bytes.Join(slices.Concat([][]byte{lines[0], lines[2], lines[1]}, lines[3:]), nil))
 	m.file("consistency", "fork", "the older is of another history", bytes.Replace(good, five, m.signed(4, m.k), 1))
-	m.file("consistency", "other-key", "the older is signed by somebody else", bytes.Replace(good, five, m.signed(5, other), 1))
+	m.file("consistency", "other-key", "the older is signed by somebody else",
+		bytes.Replace(good, five, m.signed(5, other), 1))
 	m.file("consistency", "one", "one checkpoint only", bytes.Replace(good, five, nil, 1))
 }
 

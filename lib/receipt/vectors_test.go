@@ -40,7 +40,8 @@ func found(t *testing.T, dir string, k *Keys, v verdict) verdict {
 		if err != nil {
 			t.Fatal(v.Name, err)
 		}
-		got.Good, got.Level, got.Count, got.FirstBad, got.Torn, got.Head = rep.Valid, rep.Level, rep.Count, rep.FirstBad, rep.TornTail, rep.Head
+		got.Good, got.Level, got.Count, got.FirstBad, got.Torn, got.Head = rep.Valid, rep.Level, rep.Count,
+			rep.FirstBad, rep.TornTail, rep.Head
 		return got
 	}
 	raw, err := os.ReadFile(path)

@@ -41,7 +41,8 @@ type Trust struct {
 	Keys    *Keys       // to check macs with
 	Public  []PublicKey // to check signatures with
 	Against []byte      // one or more concatenated checkpoints; nil: none. An empty text is an error
-	// Attested refuses a log with results that nobody vouches for, from the first on that was written since results are sealed.
+	// Attested refuses a log with results that nobody vouches for, from the first on that was written since results are
+	// sealed.
 	Attested bool
 	// Require is the level that the log must reach to be valid; empty is what the rest of Trust can establish.
 	Require string

@@ -13,16 +13,18 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// view is a log of which the beginning is known by its tiles and the end has been verified. The tiles' checkpoint was signed after
-// all receipts up to it had been verified, and the last of them names all before it by its chain: so what the tiles say is what
-// these receipts were then. What becomes of their lines since, Verify finds; a line that is shown or proven is held against them.
+// view is a log of which the beginning is known by its tiles and the end has been verified. The tiles' checkpoint was
+// signed after all receipts up to it had been verified, and the last of them names all before it by its chain: so what
+// the tiles say is what these receipts were then. What becomes of their lines since, Verify finds; a line that is shown
+// or proven is held against them.
 type view struct {
 	src *Source
 	g   *growth
 	v   *verifier
 }
 
-// look opens the log by its tiles. The error is errTiles if they are of no use, or if something is wrong with the end of the log.
+// look opens the log by its tiles. The error is errTiles if they are of no use, or if something is wrong with the end
+// of the log.
 func look(src *Source, t Trust) (*view, error) {
 	if t.Keys == nil {
 		return nil, errTiles
@@ -243,8 +245,8 @@ func (m *match) result() (Receipt, int, error) {
 	return m.found, m.number, nil
 }
 
-// byTiles lets use look at a log by its tiles. They are made anew if they are missing or wrong, and the log is long enough. Where
-// done is false the log has to be read: there are none, or something is wrong with it.
+// byTiles lets use look at a log by its tiles. They are made anew if they are missing or wrong, and the log is long
+// enough. Where done is false the log has to be read: there are none, or something is wrong with it.
 func byTiles(r io.Reader, t Trust, use func(*view) error) (done bool, err error) {
 	src, ok := r.(*Source)
 	if !ok || t.Keys == nil {

@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// TestZerosAtTheEnd: however many zeros a power cut leaves, behind the last receipt or behind the beginning of one, the next append
-// leaves a log that verifies.
+// TestZerosAtTheEnd: however many zeros a power cut leaves, behind the last receipt or behind the beginning of one, the
+// next append leaves a log that verifies.
 func TestZerosAtTheEnd(t *testing.T) {
 	for _, begun := range []string{"", `{"id":"receipt-`, `{"id":"` + strings.Repeat("x", 300)} {
-		for _, zeros := range []int{1, 64<<10 - len(begun), 64 << 10, 64<<10 + 1, 128 << 10, 200_000, 64<<10 - 1, 64<<10 - 10} {
+		for _, zeros := range []int{1, 64<<10 - len(begun), 64 << 10, 64<<10 + 1, 128 << 10, 200_000, 64<<10 - 1,
+			64<<10 - 10} {
 			path, o := home(t)
 			mustAppend(t, openLog(t, path, o), 3)
 			log := append(append(read(t, path), begun...), make([]byte, zeros)...)
@@ -23,7 +24,8 @@ func TestZerosAtTheEnd(t *testing.T) {
 				t.Errorf("%q and %d zeros: %+v", begun, zeros, rep)
 			}
 			mustAppend(t, openLog(t, path, o), 1)
-			if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != 4 || rep.TornTail || bytes.IndexByte(read(t, path), 0) >= 0 {
+			if rep := verifyFile(t, path, Trust{Keys: keysOf(t, o)}); !rep.Valid || rep.Count != 4 || rep.TornTail ||
+				bytes.IndexByte(read(t, path), 0) >= 0 {
 				t.Errorf("%q and %d zeros, and a receipt: %+v", begun, zeros, rep)
 			}
 		}

@@ -145,17 +145,18 @@ func decimal(s string) string {
 // *big.Int or float64, so that integers keep all their digits.
 func JQValue(raw []byte) (any, error) {
 	var v any
-	err := json.Unmarshal(raw, &v, json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, out *any) error {
-		if d.PeekKind() != '0' {
-			return errors.ErrUnsupported
-		}
-		tok, err := d.ReadToken()
-		if err != nil {
+	err := json.Unmarshal(raw, &v,
+		json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, out *any) error {
+			if d.PeekKind() != '0' {
+				return errors.ErrUnsupported
+			}
+			tok, err := d.ReadToken()
+			if err != nil {
+				return err
+			}
+			*out, err = jqNumber(tok.String())
 			return err
-		}
-		*out, err = jqNumber(tok.String())
-		return err
-	})))
+		})))
 	return v, explain(err)
 }
 

@@ -90,7 +90,8 @@ type Usage struct {
 
 // Add returns the sum of both. It does not overflow, since the counts come from outside.
 func (u Usage) Add(o Usage) Usage {
-	return Usage{InputTokens: addTokens(u.InputTokens, o.InputTokens), OutputTokens: addTokens(u.OutputTokens, o.OutputTokens)}
+	return Usage{InputTokens: addTokens(u.InputTokens, o.InputTokens),
+		OutputTokens: addTokens(u.OutputTokens, o.OutputTokens)}
 }
 
 // Total returns the tokens of input and output, at most math.MaxInt64.

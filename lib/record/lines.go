@@ -16,7 +16,8 @@ type LineReader struct {
 	torn bool
 }
 
-// NewLineReader returns a LineReader of in. A bufio.Reader of 64 KiB or more is used as it is, so that others may read from it too.
+// NewLineReader returns a LineReader of in. A bufio.Reader of 64 KiB or more is used as it is, so that others may read
+// from it too.
 func NewLineReader(in io.Reader) *LineReader {
 	return &LineReader{in: bufio.NewReaderSize(in, lineBufferBytes)}
 }

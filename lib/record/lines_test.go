@@ -16,16 +16,18 @@ func TestLineReader(t *testing.T) {
 		want []string
 		torn bool
 	}{
-		"nothing":             {"", nil, false},
-		"lines":               {"a\nb\n", []string{"a", "b"}, false},
-		"an empty one":        {"\na\n", []string{"", "a"}, false},
-		"a torn one":          {"a\nb", []string{"a", "b"}, true},
-		"longer than buffers": {strings.Repeat("y", 200<<10) + "\nb\n", []string{strings.Repeat("y", 200<<10), "b"}, false},
-		"the longest":         {full + "\nb\n", []string{full, "b"}, false},
-		"too long":            {full + "x\nb\n", []string{"!", "b"}, false},
-		"too long, and torn":  {"a\n" + full + "xx", []string{"a", "!"}, true},
+		"nothing":      {"", nil, false},
+		"lines":        {"a\nb\n", []string{"a", "b"}, false},
+		"an empty one": {"\na\n", []string{"", "a"}, false},
+		"a torn one":   {"a\nb", []string{"a", "b"}, true},
+		"longer than buffers": {strings.Repeat("y", 200<<10) + "\nb\n", []string{strings.Repeat("y", 200<<10), "b"},
+			false},
+		"the longest":        {full + "\nb\n", []string{full, "b"}, false},
+		"too long":           {full + "x\nb\n", []string{"!", "b"}, false},
+		"too long, and torn": {"a\n" + full + "xx", []string{"a", "!"}, true},
 	} {
-		for how, in := range map[string]io.Reader{"whole": strings.NewReader(c.in), "halves": iotest.HalfReader(strings.NewReader(c.in)),
+		for how, in := range map[string]io.Reader{"whole": strings.NewReader(c.in),
+			"halves":       iotest.HalfReader(strings.NewReader(c.in)),
 			"small buffer": bufio.NewReaderSize(strings.NewReader(c.in), 16)} {
 			l := NewLineReader(in)
 			var got []string
@@ -59,7 +61,8 @@ func TestWholeLines(t *testing.T) {
 	if torn, err := l.Whole(); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%s %v", torn, err)
 	}
-	if _, err := NewLineReader(strings.NewReader(strings.Repeat("x", MaxLineBytes+2))).Whole(); !errors.Is(err, ErrTooLong) {
+	if _, err := NewLineReader(strings.NewReader(strings.Repeat("x", MaxLineBytes+2))).
+		Whole(); !errors.Is(err, ErrTooLong) {
 		t.Error(err)
 	}
 	if _, err := NewLineReader(iotest.ErrReader(io.ErrClosedPipe)).Whole(); !errors.Is(err, io.ErrClosedPipe) {

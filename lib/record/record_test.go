@@ -71,7 +71,8 @@ func TestParseKeepsBytesAndFindsFields(t *testing.T) {
 func TestWith(t *testing.T) {
 	l, _ := Parse([]byte(`{"kind":"tool_call","args":{"b":1.0,"a":"\u0041"}} `))
 	got, err := l.As(KindToolResult, Field{"status", "denied"}, Field{"n", 1})
-	if want := `{"kind":"tool_result","args":{"b":1.0,"a":"\u0041"},"status":"denied","n":1} `; err != nil || string(got) != want {
+	if want := `{"kind":"tool_result","args":{"b":1.0,"a":"\u0041"},"status":"denied","n":1} `; err != nil ||
+		string(got) != want {
 		t.Errorf("got %s, %v", got, err)
 	}
 	if _, err := l.With(Field{"args", 1}); !errors.Is(err, ErrFieldExists) {
@@ -91,7 +92,8 @@ func TestCanonical(t *testing.T) {
 	if want := `{"a":[0,100,"Aé"],"b":1,"😀":2,"ﬁ":1}`; err != nil || string(got) != want {
 		t.Errorf("got %s, %v", got, err)
 	}
-	for _, bad := range []string{"9007199254740992", "-9007199254740993", "1e400", "-1e400", "1e-400", "0.10000000000000000001",
+	for _, bad := range []string{"9007199254740992", "-9007199254740993", "1e400", "-1e400", "1e-400",
+		"0.10000000000000000001",
 		"1e16", `{"a":[9007199254740993]}`, "123456789012345678901234567890", "3.14159265358979323846"} {
 		if out, err := Canonical([]byte(bad)); !errors.Is(err, ErrNumber) {
 			t.Errorf("%s became %s, %v", bad, out, err)
@@ -110,7 +112,8 @@ func TestCanonical(t *testing.T) {
 }
 
 func TestDecodeIsStrict(t *testing.T) {
-	for _, bad := range []string{`{"path":"a","x":1}`, `{"Path":"a"}`, `{"path":1}`, `{"path":"a"} {}`, `[]`, `{"path":"a","path":"b"}`} {
+	for _, bad := range []string{`{"path":"a","x":1}`, `{"Path":"a"}`, `{"path":1}`, `{"path":"a"} {}`, `[]`,
+		`{"path":"a","path":"b"}`} {
 		var v struct {
 			Path string `json:"path"`
 		}
@@ -131,7 +134,8 @@ func TestNewID(t *testing.T) {
 
 // FuzzSplice holds Parse to its law: what it accepts can be spliced, reads back, and is otherwise the same bytes.
 func FuzzSplice(f *testing.F) {
-	for _, s := range []string{`{"kind":"x"}`, `{"kind":"x","a":{"b":[1,2]}} `, `{"\u006bind":"tool_call","args":"}"}`, "{}", "[", `{"kind":"a\\"}`} {
+	for _, s := range []string{`{"kind":"x"}`, `{"kind":"x","a":{"b":[1,2]}} `, `{"\u006bind":"tool_call","args":"}"}`,
+		"{}", "[", `{"kind":"a\\"}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -176,7 +180,8 @@ func FuzzCanonical(f *testing.F) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	line := []byte(`{"v":1,"kind":"measurement","id":"m-1","text":"` + strings.Repeat("lorem ipsum ", 34) + `","n":[1,2,3]}`)
+	line := []byte(`{"v":1,"kind":"measurement","id":"m-1","text":"` + strings.Repeat("lorem ipsum ", 34) +
+		`","n":[1,2,3]}`)
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
 		if _, err := Parse(line); err != nil {

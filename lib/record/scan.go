@@ -121,11 +121,16 @@ func text(v Raw) string {
 var knownNames = func() map[string]struct{} {
 	names := map[string]struct{}{}
 	for _, n := range []string{
-		"v", "kind", "id", "ts", "conversation_id", "turn_id", "request_id", "agent", "content", "metadata", "provider", "model",
-		"system_prompt", "messages", "tools", "temperature", "stream", "text", "final_text", "tool_calls", "finish_reason", "usage",
-		"raw_provider_payload", "tool", "args", "verdict", "status", "success", "output", "error", "receipt_id", "reserved", "rounds",
-		"stop_reason", "cancel_observed", "denials", "receipts", "stage", "code", "error_code", "message", "hint", "retryable", "ref",
-		"through_turn_id", "through_record_id", "turns", "original", "reasoning", "calls_cut", "repaired", "seal", "unattested",
+		"v", "kind", "id", "ts", "conversation_id", "turn_id", "request_id", "agent", "content", "metadata", "provider",
+		"model",
+		"system_prompt", "messages", "tools", "temperature", "stream", "text", "final_text", "tool_calls",
+		"finish_reason", "usage",
+		"raw_provider_payload", "tool", "args", "verdict", "status", "success", "output", "error", "receipt_id",
+		"reserved", "rounds",
+		"stop_reason", "cancel_observed", "denials", "receipts", "stage", "code", "error_code", "message", "hint",
+		"retryable", "ref",
+		"through_turn_id", "through_record_id", "turns", "original", "reasoning", "calls_cut", "repaired", "seal",
+		"unattested",
 	} {
 		names[n] = struct{}{}
 	}

@@ -16,7 +16,8 @@ func TestMapStrings(t *testing.T) {
 			t.Errorf("%s became %s, %v, want %s", raw, got, err, want)
 		}
 	}
-	for _, bad := range []string{`{`, `{"a":1,"A":2}`, `"\ud800"`, "\"\xff\"", `[1 2]`, `{"a":1,"a":1}`, `tru`, `"a" "b" ]`} {
+	for _, bad := range []string{`{`, `{"a":1,"A":2}`, `"\ud800"`, "\"\xff\"", `[1 2]`, `{"a":1,"a":1}`, `tru`,
+		`"a" "b" ]`} {
 		if got, err := MapStrings([]byte(bad), upper); err == nil {
 			t.Errorf("%q became %q", bad, got)
 		}
@@ -53,8 +54,10 @@ func TestCut(t *testing.T) {
 		bytes        int
 		cut, shorten string
 	}{
-		{"", 0, "", ""}, {"abc", 3, "abc", "abc"}, {"abcdef", 5, "abcde", "ab…"}, {"größer", 3, "gr", "…"}, {"größer", 4, "grö", "g…"},
-		{"größer", 6, "größ", "gr…"}, {"👍👍", 7, "👍", "👍…"}, {"\xff\xfe\xfd\xfcabc", 5, "\xff\xfe\xfd\xfca", "\xff\xfe…"},
+		{"", 0, "", ""}, {"abc", 3, "abc", "abc"}, {"abcdef", 5, "abcde", "ab…"}, {"größer", 3, "gr", "…"},
+		{"größer", 4, "grö", "g…"},
+		{"größer", 6, "größ", "gr…"}, {"👍👍", 7, "👍", "👍…"},
+		{"\xff\xfe\xfd\xfcabc", 5, "\xff\xfe\xfd\xfca", "\xff\xfe…"},
 	} {
 		if got := Cut(c.text, c.bytes); got != c.cut {
 			t.Errorf("Cut(%q, %d) = %q, want %q", c.text, c.bytes, got, c.cut)

@@ -22,15 +22,16 @@ func ParseTime(text string, now time.Time) (t time.Time, day bool, err error) {
 	units := map[byte]time.Duration{'m': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 	if n := len(text); n > 1 {
 		unit, count := units[text[n-1]], text[:n-1]
-		if c, err := strconv.ParseUint(count, 10, 32); err == nil && unit > 0 && time.Duration(c) <= 100*365*24*time.Hour/unit {
+		if c, err := strconv.ParseUint(count, 10, 32); err == nil && unit > 0 &&
+			time.Duration(c) <= 100*365*24*time.Hour/unit {
 			return now.Add(-time.Duration(c) * unit), false, nil
 		}
 	}
 	return time.Time{}, false, fmt.Errorf("time %q: %w", text, ErrTime)
 }
 
-// Span brings the bounds of a span of time, as people give them (ParseTime), into TimeFormat: since is included, until is not,
-// but for a date, of which the whole day is. Empty is no bound.
+// Span brings the bounds of a span of time, as people give them (ParseTime), into TimeFormat: since is included, until
+// is not, but for a date, of which the whole day is. Empty is no bound.
 func Span(since, until string, now time.Time) (from, to string, err error) {
 	for _, b := range []struct {
 		text string

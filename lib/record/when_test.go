@@ -20,7 +20,8 @@ func TestSpan(t *testing.T) {
 			t.Errorf("%q to %q: %q to %q, %v", c.since, c.until, from, to, err)
 		}
 	}
-	for _, bad := range []string{"yesterday", "7", "d", "-1d", "7s", "99999999w", "2026-13-01", "2026-05-12 14:00", "1.5h"} {
+	for _, bad := range []string{"yesterday", "7", "d", "-1d", "7s", "99999999w", "2026-13-01", "2026-05-12 14:00",
+		"1.5h"} {
 		if _, _, err := Span(bad, "", now); !errors.Is(err, ErrTime) {
 			t.Errorf("%q: %v", bad, err)
 		}

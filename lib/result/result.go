@@ -109,7 +109,8 @@ func (s *Store) Open(conversationID, id string) (*os.File, error) {
 		return nil, gone
 	}
 	defer root.Close()
-	f, err := root.OpenFile(filepath.Join(place(conversationID), id), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := root.OpenFile(filepath.Join(place(conversationID), id), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK,
+		0)
 	if err != nil {
 		return nil, gone
 	}

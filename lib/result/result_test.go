@@ -52,7 +52,8 @@ func TestKeepOpenRemove(t *testing.T) {
 			t.Errorf("%s: %v %v", f, info.Mode(), err)
 		}
 	}
-	if err := s.Remove("conv-1", "conv-none"); err != nil || read(s, "conv-1", "call-1") != "" || read(s, "conv-2", "call-1") == "" {
+	if err := s.Remove("conv-1", "conv-none"); err != nil || read(s, "conv-1", "call-1") != "" ||
+		read(s, "conv-2", "call-1") == "" {
 		t.Errorf("remove: %v", err)
 	}
 	if err := s.Clear(); err != nil || read(s, "conv-2", "call-1") != "" {

@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// BenchmarkStart is what a sandbox adds to the start of a program that does nothing: the figures to compare are fork_exec_ms
-// and added_ms, which is to be below 10.
+// BenchmarkStart is what a sandbox adds to the start of a program that does nothing: the figures to compare are
+// fork_exec_ms and added_ms, which is to be below 10.
 func BenchmarkStart(b *testing.B) {
 	plain := median(b, func() error { return exec.Command(truth()).Run() })
 	for _, name := range []string{Native, Bubblewrap, Landlock} {
@@ -29,7 +29,8 @@ func BenchmarkStart(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			place := Place{Workspace: b.TempDir()}
 			took := median(b, func() error {
-				_, err := e.run(b.Context(), place, testLimits(), Program{Argv: []string{truth()}, Dir: place.Workspace}, Streams{})
+				_, err := e.run(b.Context(), place, testLimits(),
+					Program{Argv: []string{truth()}, Dir: place.Workspace}, Streams{})
 				return err
 			})
 			b.ReportMetric(float64(plain.Microseconds())/1000, "fork_exec_ms")
@@ -55,5 +56,6 @@ func median(b *testing.B, run func() error) time.Duration {
 }
 
 func testLimits() Limits {
-	return Limits{MemoryBytes: 512 << 20, Processes: 64, OpenFiles: 256, CPUs: 1, CPUS: 20, FileBytes: 64 << 20, TmpBytes: 16 << 20}
+	return Limits{MemoryBytes: 512 << 20, Processes: 64, OpenFiles: 256, CPUs: 1, CPUS: 20, FileBytes: 64 << 20,
+		TmpBytes: 16 << 20}
 }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// bubblewrap is the engine whose namespaces bwrap(1) makes. What bwrap leaves open, the inner stage closes: limits, Landlock
-// and the filter are the same as in the native engine.
+// bubblewrap is the engine whose namespaces bwrap(1) makes. What bwrap leaves open, the inner stage closes: limits,
+// Landlock and the filter are the same as in the native engine.
 type bubblewrap struct{}
 
 func (bubblewrap) name() string { return Bubblewrap }
@@ -17,9 +17,11 @@ func (bubblewrap) name() string { return Bubblewrap }
 func (bubblewrap) report() Report {
 	r := linuxReport(Bubblewrap, false)
 	r.Guarantees = map[Guarantee]string{
-		Network: "network namespace, seccomp", Files: "read-only root, mounts, landlock", Secrets: "mount namespace", Temporary: "tmpfs",
-		Processes: "process namespace, landlock", Environment: "allowlist, close_range", Privileges: "user namespace, no_new_privs, seccomp",
-		Calls: "seccomp", Memory: "rlimit, watchdog", CPU: "affinity, rlimit", Descriptors: "rlimit"}
+		Network: "network namespace, seccomp", Files: "read-only root, mounts, landlock", Secrets: "mount namespace",
+		Temporary: "tmpfs",
+		Processes: "process namespace, landlock", Environment: "allowlist, close_range",
+		Privileges: "user namespace, no_new_privs, seccomp",
+		Calls:      "seccomp", Memory: "rlimit, watchdog", CPU: "affinity, rlimit", Descriptors: "rlimit"}
 	if os.Getuid() != 0 {
 		r.Guarantees[Tasks] = "rlimit" // which the kernel does not hold root to
 	}
@@ -46,7 +48,8 @@ func (bubblewrap) run(ctx context.Context, place Place, limits Limits, p Program
 	if own {
 		program = interpreter(insidePath, StageShell, p)
 	}
-	o := &order{Program: program, Limits: limits, Own: own, Read: []string{"/"}, Write: append(writable(v), "/proc"), Rotate: rotation(), MinABI: 3}
+	o := &order{Program: program, Limits: limits, Own: own, Read: []string{"/"}, Write: append(writable(v), "/proc"),
+		Rotate: rotation(), MinABI: 3}
 	l := newLaunch(stageInner, o, s, limits)
 	cmd := exec.Command(bwrap)
 	cmd.Args = bwrapArgs(v)
@@ -59,8 +62,10 @@ func (bubblewrap) run(ctx context.Context, place Place, limits Limits, p Program
 
 // bwrapArgs is the command line for a view.
 func bwrapArgs(v []mount) []string {
-	args := []string{"bwrap", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
-		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--setenv", "GOMAXPROCS", "1", "--hostname", "sandbox"}
+	args := []string{"bwrap", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
+		"--unshare-cgroup-try",
+		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--setenv", "GOMAXPROCS", "1",
+		"--hostname", "sandbox"}
 	for _, m := range v {
 		switch m.Kind {
 		case mountRead:

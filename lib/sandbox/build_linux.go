@@ -92,8 +92,8 @@ func take(view []mount) ([]part, error) {
 	return parts, nil
 }
 
-// is tells whether a descriptor is of the directory that was meant: between a look at a name and its use another one can take
-// it.
+// is tells whether a descriptor is of the directory that was meant: between a look at a name and its use another one
+// can take it.
 func (m mount) is(fd int) bool {
 	var st unix.Stat_t
 	return m.ID == "" || unix.Fstat(fd, &st) == nil && fmt.Sprintf("%d:%d", uint64(st.Dev), uint64(st.Ino)) == m.ID
@@ -105,7 +105,8 @@ func clone(source string, attr uint64) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attr}); err != nil {
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
+		&unix.MountAttr{Attr_set: attr}); err != nil {
 		unix.Close(fd)
 		return -1, err
 	}
@@ -122,7 +123,8 @@ func (p part) place(root string, o *order) error {
 	case mountLink:
 		return os.Symlink(p.Source, target)
 	case mountTmp:
-		return unix.Mount("tmp", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777,size="+strconv.FormatInt(p.Bytes, 10)+",nr_inodes=20000")
+		return unix.Mount("tmp", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777,size="+
+			strconv.FormatInt(p.Bytes, 10)+",nr_inodes=20000")
 	case mountDir:
 		return unix.Mount("hidden", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY, "mode=0755,size=4k")
 	case mountProc:
@@ -168,7 +170,8 @@ func (p part) create(target string) error {
 // What of /proc is about the machine and not about processes: read-only, or empty.
 var (
 	procRead = []string{"sys", "irq", "bus", "fs", "sysrq-trigger"}
-	procNull = []string{"kcore", "keys", "key-users", "timer_list", "kallsyms", "kmsg", "sched_debug", "latency_stats", "modules"}
+	procNull = []string{"kcore", "keys", "key-users", "timer_list", "kallsyms", "kmsg", "sched_debug", "latency_stats",
+		"modules"}
 )
 
 func placeProc(target string, pidMax int) error {

@@ -12,7 +12,8 @@ const (
 	devMode      = 0o020000   // a bit that both kinds of device have in a mode, and nothing else that can be made
 	makesFile    = 0o20000100 // O_CREAT, __O_TMPFILE: only with these open has a mode
 	modeNone     = 3          // O_ACCMODE: neither read nor write, and yet a descriptor that fchmod(2) takes
-	newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+	newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+		unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 )
 
 // Values that x/sys has no name for.
@@ -38,8 +39,8 @@ var ioctls = []uint32{unix.TCGETS, tcgets2, unix.TIOCGWINSZ, unix.TIOCGPGRP, uni
 	fionbio, fioclex, fionclex,
 	unix.FICLONE, unix.FICLONERANGE, unix.FS_IOC_GETFLAGS, fsFiemap, fsGetXattr}
 
-// fcntls are the commands that are known. Leases would make the user's own programs wait, owners send signals to others, and
-// larger pipes hold memory that no limit counts.
+// fcntls are the commands that are known. Leases would make the user's own programs wait, owners send signals to
+// others, and larger pipes hold memory that no limit counts.
 var fcntls = []uint32{unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL,
 	unix.F_GETLK, unix.F_SETLK, unix.F_SETLKW,
 	unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW, unix.F_GETPIPE_SZ, unix.F_GET_SEALS, unix.F_DUPFD_QUERY}
@@ -62,8 +63,8 @@ var socketOptions = []uint32{unix.SO_REUSEADDR, unix.SO_SNDBUF, unix.SO_RCVBUF, 
 	unix.SO_PASSCRED, unix.SO_RCVLOWAT, unix.SO_RCVTIMEO,
 	unix.SO_SNDTIMEO}
 
-// pairTypes are the kinds of pairs that are connected and stay so. Datagrams (and SOCK_RAW, which the kernel takes for them) can be sent
-// to any socket that has a name.
+// pairTypes are the kinds of pairs that are connected and stay so. Datagrams (and SOCK_RAW, which the kernel takes for
+// them) can be sent to any socket that has a name.
 func pairTypes() (types []uint32) {
 	for _, t := range []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET} {
 		types = append(types, t, t|unix.SOCK_CLOEXEC, t|unix.SOCK_NONBLOCK, t|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)

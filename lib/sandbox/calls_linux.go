@@ -6,8 +6,8 @@ import (
 	"clawsh/lib/seccomp"
 )
 
-// groups are the system calls that every machine has and whose arguments do not decide. What is allowed is what ordinary programs
-// were seen to call (testdata/calls/recorded.tsv), and what their libraries call in its place.
+// groups are the system calls that every machine has and whose arguments do not decide. What is allowed is what
+// ordinary programs were seen to call (testdata/calls/recorded.tsv), and what their libraries call in its place.
 var groups = []group{
 	{why: "reads and writes what is open", do: allow, calls: []uintptr{unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV,
 		unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PWRITE64,

@@ -76,5 +76,6 @@ var changesHere = []change{
 	{number: unix.SYS_LCHOWN, dir: none, path: 0, mode: none, owner: 1, times: none, flags: none, noFollow: true},
 	{number: unix.SYS_UTIME, dir: none, path: 0, mode: none, owner: none, times: 1, unit: wholeSeconds, flags: none},
 	{number: unix.SYS_UTIMES, dir: none, path: 0, mode: none, owner: none, times: 1, unit: microseconds, flags: none},
-	{number: unix.SYS_FUTIMESAT, dir: 0, path: 1, mode: none, owner: none, times: 2, unit: microseconds, flags: none, null: true},
+	{number: unix.SYS_FUTIMESAT, dir: 0, path: 1, mode: none, owner: none, times: 2, unit: microseconds, flags: none,
+		null: true},
 }

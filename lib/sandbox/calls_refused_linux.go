@@ -2,8 +2,8 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// refusedCalls are the calls that no program in the sandbox has a use for. What is in no table at all is absent (ENOSYS), too: these are
-// here for their reasons, and for those that have to fail with EPERM.
+// refusedCalls are the calls that no program in the sandbox has a use for. What is in no table at all is absent
+// (ENOSYS), too: these are here for their reasons, and for those that have to fail with EPERM.
 var refusedCalls = []group{
 	{why: "changes what is mounted, or the root", do: eperm, calls: []uintptr{unix.SYS_MOUNT, unix.SYS_UMOUNT2,
 		unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT,

@@ -20,8 +20,8 @@ import (
 	"clawsh/lib/place"
 )
 
-// container is the engine that a container program makes. Who may talk to such a program is as good as root, so it is never
-// chosen by itself; and an image must be named by its digest, since a tag can become another image.
+// container is the engine that a container program makes. Who may talk to such a program is as good as root, so it is
+// never chosen by itself; and an image must be named by its digest, since a tag can become another image.
 type container struct{}
 
 func (container) name() string { return Container }
@@ -30,7 +30,8 @@ func (container) report() Report {
 	return Report{Engine: Container, Guarantees: map[Guarantee]string{
 		Network: "--network none", Secrets: "image", Temporary: "tmpfs", Processes: "process namespace",
 		Files:       partly + "--read-only, mounts; a .git that is missing in the workspace can be made",
-		Environment: "--env", Privileges: "--cap-drop, no-new-privileges", Calls: partly + "the container engine's own filter",
+		Environment: "--env", Privileges: "--cap-drop, no-new-privileges", Calls: partly +
+			"the container engine's own filter",
 		Memory: "--memory", Tasks: "--pids-limit", CPU: "--cpus, rlimit", Descriptors: "rlimit"}}
 }
 
@@ -113,8 +114,8 @@ func containerEnv() []string {
 	return env
 }
 
-// containerArgs is the command line. Nothing of the host is shown but the workspace, its protected parts and the private
-// home; programs are the image's.
+// containerArgs is the command line. Nothing of the host is shown but the workspace, its protected parts and the
+// private home; programs are the image's.
 func containerArgs(name string, where Place, limits Limits, p Program, uid, gid int) ([]string, error) {
 	if !digest().MatchString(where.Image) {
 		return nil, errors.New("no image is named by its digest (sandbox.image)")
@@ -124,22 +125,30 @@ func containerArgs(name string, where Place, limits Limits, p Program, uid, gid 
 		return nil, err
 	}
 	if where.Self != "" {
-		limits.MemoryBytes, limits.OpenFiles = limits.MemoryBytes+interpreterOverhead, max(limits.OpenFiles, InterpreterFiles)
+		limits.MemoryBytes, limits.OpenFiles = limits.MemoryBytes+interpreterOverhead,
+			max(limits.OpenFiles, InterpreterFiles)
 		limits.Processes += interpreterThreads
 	}
 	memory := strconv.FormatInt(limits.MemoryBytes, 10)
-	args := []string{"run", "--rm", "--interactive", "--init", "--pull", "never", "--name", name, "--network", "none", "--read-only", "--cap-drop", "ALL",
-		"--security-opt", "no-new-privileges", "--pids-limit", strconv.Itoa(limits.Processes), "--memory", memory, "--memory-swap", memory,
-		"--cpus", strconv.Itoa(limits.CPUs), "--ulimit", "nofile=" + strconv.Itoa(limits.OpenFiles), "--ulimit", "cpu=" + strconv.Itoa(limits.CPUS),
-		"--ulimit", "fsize=" + strconv.FormatInt(limits.FileBytes, 10), "--ulimit", "core=0", "--ipc", "private", "--hostname", "sandbox",
-		"--user", strconv.Itoa(uid) + ":" + strconv.Itoa(gid), "--tmpfs", "/tmp:rw,nosuid,nodev,size=" + strconv.FormatInt(limits.TmpBytes, 10)}
+	args := []string{"run", "--rm", "--interactive", "--init", "--pull", "never", "--name", name, "--network", "none",
+		"--read-only", "--cap-drop", "ALL",
+		"--security-opt", "no-new-privileges", "--pids-limit", strconv.Itoa(limits.Processes), "--memory", memory,
+		"--memory-swap", memory,
+		"--cpus", strconv.Itoa(limits.CPUs), "--ulimit", "nofile=" + strconv.Itoa(limits.OpenFiles), "--ulimit",
+		"cpu=" + strconv.Itoa(limits.CPUS),
+		"--ulimit", "fsize=" + strconv.FormatInt(limits.FileBytes, 10), "--ulimit", "core=0", "--ipc", "private",
+		"--hostname", "sandbox",
+		"--user", strconv.Itoa(uid) + ":" + strconv.Itoa(gid), "--tmpfs", "/tmp:rw,nosuid,nodev,size=" +
+			strconv.FormatInt(limits.TmpBytes, 10)}
 	for _, m := range v {
 		own := place.Within(where.Workspace, m.Target) ||
 			slices.ContainsFunc(where.Roots, func(r string) bool { return place.Within(r, m.Target) }) ||
 			where.Home != "" && m.Source == where.Home || where.Cache != "" && m.Source == where.Cache ||
 			where.Self != "" && m.Target == insidePath
 		if strings.ContainsAny(m.Source+m.Target, ",\n\"") {
-			return nil, fmt.Errorf("%q: the container engine's command takes no path with a comma, a quote or a new line", m.Target)
+			return nil,
+				fmt.Errorf("%q: the container engine's command takes no path with a comma, a quote or a new line",
+					m.Target)
 		}
 		switch {
 		case !own:

@@ -15,7 +15,8 @@ type engine interface {
 	name() string
 	// report says what the engine promises on this host, as far as can be known without running anything.
 	report() Report
-	// run runs a program. A setupError means that nothing was run; any other error that the program could not be started.
+	// run runs a program. A setupError means that nothing was run; any other error that the program could not be
+	// started.
 	run(ctx context.Context, place Place, limits Limits, p Program, s Streams) (Exit, error)
 }
 
@@ -47,8 +48,8 @@ type Sandbox struct {
 	chosen engine // what worked last
 }
 
-// New returns a sandbox of a mode: auto, landlock, container or seatbelt, or an engine by its name. The place and the limits
-// are checked.
+// New returns a sandbox of a mode: auto, landlock, container or seatbelt, or an engine by its name. The place and the
+// limits are checked.
 func New(mode string, place Place, limits Limits) (*Sandbox, error) {
 	if _, ok := modes[mode]; !ok {
 		return nil, fmt.Errorf("there is no sandbox %q", mode)

@@ -25,7 +25,8 @@ func (seatbelt) name() string { return Seatbelt }
 
 func (seatbelt) report() Report {
 	return Report{Engine: Seatbelt, Guarantees: map[Guarantee]string{Network: "seatbelt", Files: "seatbelt",
-		Secrets: partly + "seatbelt; what cannot be read is seen to exist", Processes: partly + "seatbelt signals, process group",
+		Secrets: partly + "seatbelt; what cannot be read is seen to exist", Processes: partly +
+			"seatbelt signals, process group",
 		Environment: "allowlist", Privileges: partly + "seatbelt", CPU: partly + "ulimit", Descriptors: "ulimit"}}
 }
 
@@ -38,7 +39,8 @@ func (seatbelt) run(ctx context.Context, place Place, limits Limits, p Program, 
 		return Exit{}, setupError{err}
 	}
 	if place.Self != "" {
-		v, p = append(v, mount{Kind: mountRead, Target: place.Self, IsFile: true}), interpreter(place.Self, StageShared, p)
+		v, p = append(v, mount{Kind: mountRead, Target: place.Self, IsFile: true}),
+			interpreter(place.Self, StageShared, p)
 	}
 	profile, err := writer.Profile(rules(v))
 	if err != nil {
@@ -48,9 +50,11 @@ func (seatbelt) run(ctx context.Context, place Place, limits Limits, p Program, 
 	if _, err := os.Stat(tool); err != nil {
 		return Exit{}, setupError{errors.New("sandbox-exec is not installed")}
 	}
-	argv := append([]string{tool, "-p", profile, "/bin/sh", "-c", limitScript, "sh", strconv.Itoa(limits.OpenFiles), strconv.Itoa(limits.CPUS),
+	argv := append([]string{tool, "-p", profile, "/bin/sh", "-c", limitScript, "sh", strconv.Itoa(limits.OpenFiles),
+		strconv.Itoa(limits.CPUS),
 		strconv.FormatInt(limits.FileBytes/512, 10)}, p.Argv...)
-	code, err := process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: p.Dir, Env: p.Env, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr})
+	code, err := process.RunTree(ctx, process.TreeSpec{Argv: argv, Dir: p.Dir, Env: p.Env, Stdin: s.Stdin,
+		Stdout: s.Stdout, Stderr: s.Stderr})
 	if err != nil && ctx.Err() != nil {
 		return Exit{Code: code, Killed: context.Cause(ctx).Error()}, nil
 	}

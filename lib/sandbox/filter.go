@@ -52,7 +52,8 @@ const (
 // filter is what programs in the sandbox are held to: what the tables name, and nothing else. bare is for the engine
 // without namespaces.
 //
-// The kernel remembers which calls are allowed whatever their arguments, and does not run the filter for these (since 5.11).
+// The kernel remembers which calls are allowed whatever their arguments, and does not run the filter for these (since
+// 5.11).
 func filter(bare bool) seccomp.Filter {
 	f := seccomp.Filter{Default: enosys}
 	for _, c := range slices.Concat(checkedCalls, checkedHere) {

@@ -13,13 +13,16 @@ func olderForms() []argClass {
 		if mode&0o6000 != 0 {
 			want = unix.EPERM
 		}
-		out = append(out, argClass{unix.SYS_CHMOD, [6]uint64{1, mode}, want, keptIf(want)}, argClass{unix.SYS_CREAT, [6]uint64{1, mode}, want, want},
-			argClass{unix.SYS_OPEN, [6]uint64{1, unix.O_CREAT | 1, mode}, want, want}, argClass{unix.SYS_OPEN, [6]uint64{1, 1, mode}, reached, reached},
+		out = append(out, argClass{unix.SYS_CHMOD, [6]uint64{1, mode}, want, keptIf(want)},
+			argClass{unix.SYS_CREAT, [6]uint64{1, mode}, want, want},
+			argClass{unix.SYS_OPEN, [6]uint64{1, unix.O_CREAT | 1, mode}, want, want},
+			argClass{unix.SYS_OPEN, [6]uint64{1, 1, mode}, reached, reached},
 			argClass{unix.SYS_MKNOD, [6]uint64{1, unix.S_IFIFO | mode}, want, want},
 			argClass{unix.SYS_MKNOD, [6]uint64{1, unix.S_IFCHR | mode}, unix.EPERM, unix.EPERM})
 	}
 	out = append(out, argClass{unix.SYS_OPEN, [6]uint64{1, 3}, unix.EPERM, unix.EPERM})
-	for _, code := range []uint64{0, 0x1001, 0x1002, 0x1003, 0x1004, 0x1005, 0x1011, 0x1012, 0x1021, 0x1022, 0x1023, 0x1024, 0x2003, 0x3001, 0x4001, 0x5001} {
+	for _, code := range []uint64{0, 0x1001, 0x1002, 0x1003, 0x1004, 0x1005, 0x1011, 0x1012, 0x1021, 0x1022, 0x1023,
+		0x1024, 0x2003, 0x3001, 0x4001, 0x5001} {
 		want := unix.Errno(reached)
 		switch code {
 		case 0, 0x1005, 0x1011, 0x1012, 0x1024, 0x2003, 0x4001, 0x5001:

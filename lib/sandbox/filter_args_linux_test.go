@@ -148,7 +148,8 @@ func controls() []argClass {
 		out = append(out, one(unix.SYS_FCNTL, verdict(fcntls, request, unix.EINVAL), 3, uint64(request)),
 			one(unix.SYS_PRCTL, verdict(prctls, request, unix.EINVAL), uint64(request)))
 	}
-	for _, base := range slices.Concat(ioctls, []uint32{0x5400, 0x5440, 0x541C, 0x8900, 0x40086602, 0x401c5820, 0xc0189436, 0x4004743d, unix.TIOCSTI}) {
+	for _, base := range slices.Concat(ioctls,
+		[]uint32{0x5400, 0x5440, 0x541C, 0x8900, 0x40086602, 0x401c5820, 0xc0189436, 0x4004743d, unix.TIOCSTI}) {
 		for d := range uint32(32) {
 			out = append(out, one(unix.SYS_IOCTL, verdict(ioctls, base^d, unix.ENOTTY), 0, uint64(base^d)),
 				one(unix.SYS_IOCTL, verdict(ioctls, base^d, unix.ENOTTY), 0, uint64(base^d)|high))

@@ -35,8 +35,8 @@ type probe struct {
 	Args   [6]uint64
 }
 
-// judge lets the kernel judge calls by a filter, in a child of which one thread is held to it. What is allowed fails with reached, so
-// nothing is called.
+// judge lets the kernel judge calls by a filter, in a child of which one thread is held to it. What is allowed fails
+// with reached, so nothing is called.
 func judge(t *testing.T, bare bool, probes []probe) []unix.Errno {
 	t.Helper()
 	b, err := json.Marshal(probes)
@@ -97,7 +97,8 @@ func judgeHere(bare bool) error {
 func ask(probes []probe, verdicts []unix.Errno) {
 	for i, c := range probes {
 		a := c.Args
-		_, _, verdicts[i] = syscall.RawSyscall6(uintptr(c.Number), uintptr(a[0]), uintptr(a[1]), uintptr(a[2]), uintptr(a[3]), uintptr(a[4]), uintptr(a[5]))
+		_, _, verdicts[i] = syscall.RawSyscall6(uintptr(c.Number), uintptr(a[0]), uintptr(a[1]), uintptr(a[2]),
+			uintptr(a[3]), uintptr(a[4]), uintptr(a[5]))
 	}
 }
 
@@ -169,7 +170,8 @@ func TestEveryNumberMeetsItsEntry(t *testing.T) {
 	}
 }
 
-// Every entry says why, no call is in two, every case of arguments can be reached, and every call that the library knows is in one.
+// Every entry says why, no call is in two, every case of arguments can be reached, and every call that the library
+// knows is in one.
 func TestEntriesAreWhole(t *testing.T) {
 	seen := map[uintptr]string{}
 	once := func(why string, calls []uintptr) {
@@ -215,7 +217,8 @@ func TestEntriesOfOtherMachine(t *testing.T) {
 		text.Write(b)
 	}
 	for name, nr := range numbers(t, "arm64") {
-		if name != "ARCH_SPECIFIC_SYSCALL" && nr <= 469 && !regexp.MustCompile(`\bSYS_`+name+`\b`).MatchString(text.String()) {
+		if name != "ARCH_SPECIFIC_SYSCALL" && nr <= 469 && !regexp.MustCompile(`\bSYS_`+name+`\b`).
+			MatchString(text.String()) {
 			t.Errorf("SYS_%s is in no entry", name)
 		}
 	}
@@ -278,10 +281,11 @@ func TestRecordedCallsAreAllowed(t *testing.T) {
 	}
 }
 
-// recordedRefused were seen to be called, and are refused all the same: clone3 for clone, memfd_create and the memory policies by
-// programs that do without (cargo, java), the others by programs that are to fail: servers and clients of the network,
-// dmesg, taskset, apt-get.
-var recordedRefused = []string{"bind", "clone3", "connect", "get_mempolicy", "listen", "memfd_create", "sched_setaffinity", "set_mempolicy", "setgroups",
+// recordedRefused were seen to be called, and are refused all the same: clone3 for clone, memfd_create and the memory
+// policies by programs that do without (cargo, java), the others by programs that are to fail: servers and clients of
+// the network, dmesg, taskset, apt-get.
+var recordedRefused = []string{"bind", "clone3", "connect", "get_mempolicy", "listen", "memfd_create",
+	"sched_setaffinity", "set_mempolicy", "setgroups",
 	"syslog"}
 
 func init() {

@@ -13,11 +13,13 @@ import (
 )
 
 // protectedPlaces are made before a program runs: with the file that must stay as it is, and be where it was.
-var protectedPlaces = []string{".git/config", "sub/.git/config", "a/b/c/d/e/f/.git/hooks/pre-commit", "a/b/g/.git/config", "bare/config", "x/y/bare.git/hooks/post-checkout",
+var protectedPlaces = []string{".git/config", "sub/.git/config", "a/b/c/d/e/f/.git/hooks/pre-commit",
+	"a/b/g/.git/config", "bare/config", "x/y/bare.git/hooks/post-checkout",
 	".npmrc", ".vscode/tasks.json", ".yarn/plugins/p.cjs", ".husky/pre-commit"}
 
 func makeGround(t *testing.T, w string) {
-	for _, name := range append([]string{"bare/HEAD", "bare/objects/x", "bare/refs/x", "x/y/bare.git/HEAD", "x/y/bare.git/commondir", "evil/config", "evil/hooks/pre-commit",
+	for _, name := range append([]string{"bare/HEAD", "bare/objects/x", "bare/refs/x", "x/y/bare.git/HEAD",
+		"x/y/bare.git/commondir", "evil/config", "evil/hooks/pre-commit",
 		"evil/tasks.json", "evil/p.cjs", "other/x"}, protectedPlaces...) {
 		path := filepath.Join(w, name)
 		os.MkdirAll(filepath.Dir(path), 0o755)
@@ -31,17 +33,20 @@ func makeGround(t *testing.T, w string) {
 	}
 }
 
-// displacing are ways to put something else in a place: PLACE is the protected file, DIR the directory that is moved, the part of
-// the way below it is REST.
+// displacing are ways to put something else in a place: PLACE is the protected file, DIR the directory that is moved,
+// the part of the way below it is REST.
 var displacing = []string{
 	"mv DIR old; mkdir -p DIR/REST; rmdir DIR/REST; cp evil/config PLACE",
-	"mv DIR old; ln -s ../evil DIR", "mv DIR other/; cp -r evil DIR", "rm -rf DIR; mkdir -p DIR; cp -r evil/. DIR; cp evil/config PLACE",
-	"cp evil/config PLACE", "echo evil >PLACE", "echo evil >>PLACE", "ln -f evil/config PLACE", "ln -sf evil/config PLACE", "mv -f evil/config PLACE", "rm -f PLACE; echo evil >PLACE",
-	"chmod 777 PLACE; echo evil >PLACE", "mkdir n; echo evil >n/x; mv -T n DIR", "mv -T DIR n; mv -T evil DIR", "truncate -s 0 PLACE", "sed -i s/good/evil/ PLACE",
+	"mv DIR old; ln -s ../evil DIR", "mv DIR other/; cp -r evil DIR",
+	"rm -rf DIR; mkdir -p DIR; cp -r evil/. DIR; cp evil/config PLACE",
+	"cp evil/config PLACE", "echo evil >PLACE", "echo evil >>PLACE", "ln -f evil/config PLACE",
+	"ln -sf evil/config PLACE", "mv -f evil/config PLACE", "rm -f PLACE; echo evil >PLACE",
+	"chmod 777 PLACE; echo evil >PLACE", "mkdir n; echo evil >n/x; mv -T n DIR", "mv -T DIR n; mv -T evil DIR",
+	"truncate -s 0 PLACE", "sed -i s/good/evil/ PLACE",
 }
 
-// TestGround: nothing on the way to what other programs obey can be renamed, replaced or covered. It makes every way of displacing
-// for every directory on the way to every place.
+// TestGround: nothing on the way to what other programs obey can be renamed, replaced or covered. It makes every way of
+// displacing for every directory on the way to every place.
 func TestGround(t *testing.T) {
 	eachEngine(t, func(b *box) {
 		if b.e.name() == Landlock {
@@ -67,7 +72,8 @@ func TestGround(t *testing.T) {
 			}
 		}
 		makeGround(t, w)
-		b.sh(b.t.Context(), "exec 2>/dev/null; mkdir keep; cp -r evil keep\n"+strings.ReplaceAll(script.String(), "\n", "; [ -d evil ] || cp -r keep/evil evil\n"))
+		b.sh(b.t.Context(), "exec 2>/dev/null; mkdir keep; cp -r evil keep\n"+
+			strings.ReplaceAll(script.String(), "\n", "; [ -d evil ] || cp -r keep/evil evil\n"))
 		for _, place := range protectedPlaces {
 			if text, err := os.ReadFile(filepath.Join(w, place)); string(text) != "good" {
 				b.t.Errorf("%s: %q, %v", place, text, err)
@@ -76,7 +82,8 @@ func TestGround(t *testing.T) {
 	})
 }
 
-// TestMissingGround: what is missing cannot be made, is not left behind, and may be made where the call was permitted to.
+// TestMissingGround: what is missing cannot be made, is not left behind, and may be made where the call was permitted
+// to.
 func TestMissingGround(t *testing.T) {
 	eachEngine(t, func(b *box) {
 		if b.e.name() == Landlock {
@@ -85,7 +92,8 @@ func TestMissingGround(t *testing.T) {
 		w := b.place.Workspace
 		var script strings.Builder
 		for _, name := range obeyed.Covered() {
-			for _, try := range []string{"mkdir N", "echo evil >N", "mkdir -p N/x", "echo evil >N/config", "mv evil N", "mv -T evil N", "ln -s evil N", "rmdir N; mkdir N", "mv N n; mkdir N", "cp -r evil N"} {
+			for _, try := range []string{"mkdir N", "echo evil >N", "mkdir -p N/x", "echo evil >N/config", "mv evil N",
+				"mv -T evil N", "ln -s evil N", "rmdir N; mkdir N", "mv N n; mkdir N", "cp -r evil N"} {
 				script.WriteString(strings.ReplaceAll(try, "N", name) + "\n")
 			}
 		}
@@ -120,7 +128,8 @@ func TestSideBySide(t *testing.T) {
 		ended := make(chan string)
 		for range 6 {
 			go func() {
-				out, _ := b.sh(b.t.Context(), "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.02; mkdir .git/x && echo made; mkdir HEAD && echo made; rmdir .git && echo gone; done 2>/dev/null")
+				out, _ := b.sh(b.t.Context(),
+					"for i in 1 2 3 4 5 6 7 8 9; do sleep 0.02; mkdir .git/x && echo made; mkdir HEAD && echo made; rmdir .git && echo gone; done 2>/dev/null")
 				ended <- out
 			}()
 			time.Sleep(40 * time.Millisecond) // they begin and end at different times
@@ -148,7 +157,8 @@ func TestGitWriteGround(t *testing.T) {
 		os.MkdirAll(w+"/.git/refs", 0o755)
 		os.WriteFile(w+"/.git/HEAD", []byte("ref: refs/heads/main\n"), 0o644)
 		os.WriteFile(w+"/.git/config", []byte("good"), 0o644)
-		b.sh(b.t.Context(), "echo x >.git/objects/x; mkdir .git/hooks; echo evil >.git/hooks/pre-commit; mv .git g; echo evil >.git/config; mv .git/config .git/c")
+		b.sh(b.t.Context(),
+			"echo x >.git/objects/x; mkdir .git/hooks; echo evil >.git/hooks/pre-commit; mv .git g; echo evil >.git/config; mv .git/config .git/c")
 		if _, err := os.Stat(w + "/.git/objects/x"); err != nil {
 			b.t.Error(err)
 		}

@@ -21,15 +21,17 @@ import (
 // Words by which claw-exec starts itself again as a part of a sandbox. They are no interface: what they do is told by
 // descriptors that only we pass.
 const (
-	stageInit   = "--stage=init"   // the first process of new namespaces: builds the view, starts the program, collects orphans
+	// the first process of new namespaces: builds the view, starts the program, collects orphans
+	stageInit   = "--stage=init"
 	stageInner  = "--stage=inner"  // inside a view that is there already: takes the rest away and becomes the program
 	stageKeeper = "--stage=keeper" // without namespaces: starts the inner stage and ends what is left of it
 )
 
-// Enter takes over a process that was started as a part of a sandbox, and does not return then; else it returns at once.
-// It belongs at the very start of claw-exec's main.
+// Enter takes over a process that was started as a part of a sandbox, and does not return then; else it returns at
+// once. It belongs at the very start of claw-exec's main.
 func Enter(args []string) {
-	if len(args) != 3 || args[1] != confineWord || !slices.Contains([]string{stageInit, stageInner, stageKeeper}, args[2]) {
+	if len(args) != 3 || args[1] != confineWord ||
+		!slices.Contains([]string{stageInit, stageInner, stageKeeper}, args[2]) {
 		return
 	}
 	// From here on everything happens on one thread, and the collector would only make others.
@@ -129,7 +131,8 @@ func begin(o *order) error {
 		return err
 	}
 	report(statusReady, "")
-	pid, err := syscall.ForkExec(o.Argv[0], o.Argv, &syscall.ProcAttr{Dir: o.Dir, Env: o.Env, Files: []uintptr{0, 1, 2}})
+	pid, err := syscall.ForkExec(o.Argv[0], o.Argv,
+		&syscall.ProcAttr{Dir: o.Dir, Env: o.Env, Files: []uintptr{0, 1, 2}})
 	if err != nil {
 		execFailed(err)
 		return nil
@@ -161,8 +164,8 @@ func collect(pid int) int {
 	}
 }
 
-// noCapabilities gives up all capabilities of all threads. It calls psx, since syscall.AllThreadsSyscall refuses in a build with cgo,
-// as the race detector is.
+// noCapabilities gives up all capabilities of all threads. It calls psx, since syscall.AllThreadsSyscall refuses in a
+// build with cgo, as the race detector is.
 func noCapabilities() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

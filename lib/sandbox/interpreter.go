@@ -1,7 +1,7 @@
 package sandbox
 
-// Words by which claw-exec starts itself as the interpreter of a script, in a sandbox that is set up: the order comes on
-// standard input, what it has to say goes to standard error.
+// Words by which claw-exec starts itself as the interpreter of a script, in a sandbox that is set up: the order comes
+// on standard input, what it has to say goes to standard error.
 const (
 	confineWord = "confine"
 	StageShell  = "--stage=shell"  // in a process namespace of its own

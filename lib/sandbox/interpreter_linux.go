@@ -15,10 +15,11 @@ import (
 	"clawsh/lib/process"
 )
 
-// EnterInterpreter tells whether this process was started as the interpreter of a script. Then nobody can look into it from
-// here on, and it is bounded. It belongs at the very start of claw-exec's main.
+// EnterInterpreter tells whether this process was started as the interpreter of a script. Then nobody can look into it
+// from here on, and it is bounded. It belongs at the very start of claw-exec's main.
 func EnterInterpreter(args []string) (*Starter, error) {
-	if len(args) != 3 || args[1] != confineWord || !slices.Contains([]string{StageShell, StageShared, StageBare}, args[2]) {
+	if len(args) != 3 || args[1] != confineWord ||
+		!slices.Contains([]string{StageShell, StageShared, StageBare}, args[2]) {
 		return nil, nil
 	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
@@ -26,15 +27,16 @@ func EnterInterpreter(args []string) (*Starter, error) {
 	}
 	debug.SetMaxStack(InterpreterMemory / 4)
 	debug.SetMemoryLimit(InterpreterMemory * 3 / 4)
-	s := &Starter{stage: args[2], data: &softLimit{}, plain: sync.OnceValues(func() (int, error) { return newDomain(nil, "") })}
+	s := &Starter{stage: args[2], data: &softLimit{},
+		plain: sync.OnceValues(func() (int, error) { return newDomain(nil, "") })}
 	if err := s.data.open(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Start starts a program of the script, with alone one that may start no other. In a sandbox it is held in a Landlock domain of
-// its own: it neither signals nor looks into the interpreter, or what else the script runs.
+// Start starts a program of the script, with alone one that may start no other. In a sandbox it is held in a Landlock
+// domain of its own: it neither signals nor looks into the interpreter, or what else the script runs.
 func (s *Starter) Start(cmd *exec.Cmd, alone bool) error {
 	if s.stage == StageBare {
 		return s.data.lift(func() error { return process.Launch(cmd) })
@@ -83,9 +85,9 @@ func (s *Starter) Ended() {
 // noDomain is the ruleset of a kernel that has none.
 const noDomain = -1
 
-// newDomain makes the ruleset of a Landlock domain below that of the sandbox, in which nothing but a program runs, and what that
-// starts. Where alone is named it executes nothing but that, and reads nothing but what lies below reads, and what programs need of
-// the system.
+// newDomain makes the ruleset of a Landlock domain below that of the sandbox, in which nothing but a program runs, and
+// what that starts. Where alone is named it executes nothing but that, and reads nothing but what lies below reads, and
+// what programs need of the system.
 func newDomain(reads []string, alone string) (ruleset int, err error) {
 	abi, err := ll.LandlockGetABIVersion()
 	if err != nil {
@@ -140,14 +142,15 @@ func allowBelow(ruleset int, path string, rights uint64) error {
 	if rights == 0 {
 		return nil
 	}
-	if err := ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: rights}, 0); err != nil {
+	if err := ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: rights},
+		0); err != nil {
 		return fmt.Errorf("confine a program: %s: %w", path, err)
 	}
 	return nil
 }
 
-// softLimit bounds the data of the interpreter. Without a sandbox it is lifted while a program is started, which inherits what there
-// is then.
+// softLimit bounds the data of the interpreter. Without a sandbox it is lifted while a program is started, which
+// inherits what there is then.
 type softLimit struct {
 	mu       sync.Mutex
 	starting int

@@ -15,7 +15,8 @@ type softLimit struct{}
 
 // EnterInterpreter tells whether this process was started as the interpreter of a script.
 func EnterInterpreter(args []string) (*Starter, error) {
-	if len(args) != 3 || args[1] != confineWord || !slices.Contains([]string{StageShell, StageShared, StageBare}, args[2]) {
+	if len(args) != 3 || args[1] != confineWord ||
+		!slices.Contains([]string{StageShell, StageShared, StageBare}, args[2]) {
 		return nil, nil
 	}
 	const data = 2 // RLIMIT_DATA

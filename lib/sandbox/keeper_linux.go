@@ -20,9 +20,9 @@ import (
 	"clawsh/lib/seccomp"
 )
 
-// Landlock does not govern modes, owners and times. Where nothing else does, the filter hands the calls that change them to the
-// keeper, which is outside: it looks the file up itself, and changes it if it lies where the program may write. Nothing of
-// the caller's memory is read twice, and the file that was looked at is the one that is changed.
+// Landlock does not govern modes, owners and times. Where nothing else does, the filter hands the calls that change
+// them to the keeper, which is outside: it looks the file up itself, and changes it if it lies where the program may
+// write. Nothing of the caller's memory is read twice, and the file that was looked at is the one that is changed.
 
 // keeperFD is the end of a pair by which the inner stage gives the keeper the listener of its filter.
 const keeperFD = 5
@@ -42,8 +42,8 @@ func listen(p seccomp.Program, write []string) error {
 	return nil
 }
 
-// keep runs the inner stage as a child, answers the calls that its filter hands over, and ends whatever is left when that has
-// ended: it is the one that orphans are given to. Killed, it takes the program with it.
+// keep runs the inner stage as a child, answers the calls that its filter hands over, and ends whatever is left when
+// that has ended: it is the one that orphans are given to. Killed, it takes the program with it.
 func keep(read func(string) ([]byte, error)) error {
 	if err := mayInspect(read, capable(unix.CAP_SYS_PTRACE)); err != nil {
 		return err
@@ -56,8 +56,10 @@ func keep(read func(string) ([]byte, error)) error {
 	if err != nil {
 		return fmt.Errorf("make a pair of sockets: %w", err)
 	}
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{"claw-exec", confineWord, stageInner}, &syscall.ProcAttr{Dir: "/", Env: os.Environ(),
-		Files: []uintptr{0, 1, 2, orderFD, statusFD, uintptr(pair[1])}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}})
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{"claw-exec", confineWord, stageInner},
+		&syscall.ProcAttr{Dir: "/", Env: os.Environ(),
+			Files: []uintptr{0, 1, 2, orderFD, statusFD, uintptr(pair[1])},
+			Sys:   &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}})
 	if err != nil {
 		return err
 	}
@@ -74,8 +76,8 @@ func keep(read func(string) ([]byte, error)) error {
 // ptraceScope is where Yama says who may look into whose memory. A kernel without it has no such file.
 const ptraceScope = "/proc/sys/kernel/yama/ptrace_scope"
 
-// mayInspect says why the keeper could not read the names in the calls that it is to answer: every one of them would fail then, and
-// nobody would say why.
+// mayInspect says why the keeper could not read the names in the calls that it is to answer: every one of them would
+// fail then, and nobody would say why.
 func mayInspect(read func(string) ([]byte, error), capable bool) error {
 	b, err := read(ptraceScope)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -144,7 +146,8 @@ const (
 	notifyValid   = 0x40082102
 )
 
-// answer takes the listener and answers calls until there is nobody left to call. A call that nobody answers fails (ENOSYS).
+// answer takes the listener and answers calls until there is nobody left to call. A call that nobody answers fails
+// (ENOSYS).
 func answer(pair int) {
 	keeper, err := newKeeper(pair)
 	if err != nil {
@@ -152,7 +155,8 @@ func answer(pair int) {
 	}
 	for {
 		ready := []unix.PollFd{{Fd: int32(keeper.listener), Events: unix.POLLIN}}
-		if _, err := unix.Poll(ready, -1); err != nil && !errors.Is(err, unix.EINTR) || ready[0].Revents&unix.POLLHUP != 0 {
+		if _, err := unix.Poll(ready, -1); err != nil && !errors.Is(err, unix.EINTR) ||
+			ready[0].Revents&unix.POLLHUP != 0 {
 			return
 		}
 		var c handed
@@ -234,7 +238,8 @@ func (k *keeper) do(c *handed) unix.Errno {
 	return m.apply(fd, c, times)
 }
 
-// mayChange tells whether a file lies where the program may write, and is the user's own: as root we could change others.
+// mayChange tells whether a file lies where the program may write, and is the user's own: as root we could change
+// others.
 func (k *keeper) mayChange(fd int) unix.Errno {
 	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
 	if err != nil || !slices.ContainsFunc(k.places, func(p string) bool { return place.Within(p, path) }) {

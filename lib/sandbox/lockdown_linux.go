@@ -13,8 +13,8 @@ import (
 	"clawsh/lib/confine"
 )
 
-// lockdown takes from the calling thread, which is locked, everything that a program must not have; what is started from
-// this thread inherits that. Limits hold for the whole process. Nothing of it can be taken back.
+// lockdown takes from the calling thread, which is locked, everything that a program must not have; what is started
+// from this thread inherits that. Limits hold for the whole process. Nothing of it can be taken back.
 func lockdown(o *order) error {
 	if err := setLimits(o); err != nil {
 		return err
@@ -114,8 +114,8 @@ func pin(cpus, rotate int) error {
 // lastCapability is above all that there are; the kernel says where they end.
 const lastCapability = 63
 
-// dropPrivileges gives up every capability, of all threads, and of the bounding set of this one, so that none comes back
-// with a program.
+// dropPrivileges gives up every capability, of all threads, and of the bounding set of this one, so that none comes
+// back with a program.
 func dropPrivileges() error {
 	for c := uintptr(0); c <= lastCapability; c++ {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)

@@ -36,7 +36,8 @@ func TestCoversThatAreTakenAway(t *testing.T) {
 			}
 			exit := b.uncovered(c.obeyed, c.script)
 			if !slices.Equal(exit.Made, c.want) {
-				b.t.Errorf("left %q, %q, permitted %q: %q was told of, want %q", c.left, c.script, c.obeyed, exit.Made, c.want)
+				b.t.Errorf("left %q, %q, permitted %q: %q was told of, want %q", c.left, c.script, c.obeyed, exit.Made,
+					c.want)
 			}
 		})
 	}
@@ -63,8 +64,9 @@ func (b *box) uncovered(obeyed []string, script string) Exit {
 		}
 		io.Copy(io.Discard, r)
 	}()
-	exit, err := b.e.run(b.t.Context(), place, b.limits, Program{Argv: []string{"/bin/sh", "-c", "echo ready; read x; " + script},
-		Dir: place.Workspace, Env: []string{"PATH=/usr/bin:/bin"}}, Streams{Stdin: in, Stdout: says, Stderr: says})
+	exit, err := b.e.run(b.t.Context(), place, b.limits,
+		Program{Argv: []string{"/bin/sh", "-c", "echo ready; read x; " + script},
+			Dir: place.Workspace, Env: []string{"PATH=/usr/bin:/bin"}}, Streams{Stdin: in, Stdout: says, Stderr: says})
 	says.Close()
 	if err != nil {
 		b.t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"clawsh/lib/process"
 )
 
-// treeMemory is the memory of a process and all below it, in bytes: what is theirs alone and what they share without a file
-// on disk. Each part of memory that several share is counted for each of them.
+// treeMemory is the memory of a process and all below it, in bytes: what is theirs alone and what they share without a
+// file on disk. Each part of memory that several share is counted for each of them.
 func treeMemory(pid int) int64 {
 	total := ownMemory(pid)
 	for _, p := range process.Descendants(pid) {

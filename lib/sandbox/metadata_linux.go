@@ -64,7 +64,8 @@ func (k *keeper) find(c *handed, m change) (int, unix.Errno) {
 		}
 	}
 	// Libraries set modes of what is open by these names, which lead elsewhere for us.
-	if n, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(name, "/proc/self/fd/"), "/dev/fd/"), 10, 31); err == nil &&
+	if n, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(name, "/proc/self/fd/"), "/dev/fd/"), 10,
+		31); err == nil &&
 		strings.HasPrefix(name, "/") && flags&unix.AT_SYMLINK_NOFOLLOW == 0 && !m.noFollow {
 		return openPath(self+"fd/"+strconv.FormatUint(n, 10), unix.EBADF)
 	}

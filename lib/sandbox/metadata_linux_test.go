@@ -23,7 +23,8 @@ t env HOME=$PWD GIT_CONFIG_NOSYSTEM=1 git init -q repo; cd d; t chmod 600 ../b; 
 			b.t.Error(out)
 		}
 		for name, mode := range map[string]os.FileMode{"run": 0o755, "b": 0o600, "i": 0o755, "d": 0o700, "d/e": 0o700} {
-			if info, err := os.Stat(b.place.Workspace + "/" + name); err != nil || info.Mode().Perm()|0o44 != mode|0o44 {
+			if info, err := os.Stat(b.place.Workspace + "/" + name); err != nil || info.Mode().Perm()|0o44 != mode|
+				0o44 {
 				b.t.Errorf("%s: %v %v, want %v", name, info.Mode(), err, mode)
 			}
 		}
@@ -48,10 +49,13 @@ func TestNobodyElsesMetadata(t *testing.T) {
 		var before, after unix.Stat_t
 		unix.Stat(file, &before)
 		script := ""
-		for _, name := range []string{file, "link", "dir/file", "dir/", "dir/.", "../" + outside, "/proc/self/root" + file, "/proc/1/root" + file, "/proc/$$/cwd/link", "dir/../file", "/dev/null"} {
-			script += "chmod 777 " + name + "; touch -d @1 " + name + "; chown 12345 " + name + "; chmod 777 <" + name + ";"
+		for _, name := range []string{file, "link", "dir/file", "dir/", "dir/.", "../" + outside, "/proc/self/root" +
+			file, "/proc/1/root" + file, "/proc/$$/cwd/link", "dir/../file", "/dev/null"} {
+			script += "chmod 777 " + name + "; touch -d @1 " + name + "; chown 12345 " + name + "; chmod 777 <" + name +
+				";"
 		}
-		out, _ := b.sh(b.t.Context(), script+"chmod 777 other; exec 5<"+file+"; chmod 777 /proc/self/fd/5 /dev/fd/5; cd dir && chmod 777 file . ; touch -h -d @1 "+file)
+		out, _ := b.sh(b.t.Context(), script+"chmod 777 other; exec 5<"+file+
+			"; chmod 777 /proc/self/fd/5 /dev/fd/5; cd dir && chmod 777 file . ; touch -h -d @1 "+file)
 		unix.Stat(file, &after)
 		if before.Ctim != after.Ctim || before.Mode != after.Mode {
 			b.t.Errorf("it changed the file: %s", out)
@@ -59,7 +63,9 @@ func TestNobodyElsesMetadata(t *testing.T) {
 		if info, err := os.Stat(b.place.Workspace + "/other"); foreign && (err != nil || info.Mode().Perm() != 0o600) {
 			b.t.Errorf("it changed another user's file: %v", err)
 		}
-		if info, err := os.Stat("/dev/null"); err != nil || info.Mode().Perm() != 0o666 && !(b.e.name() == Bubblewrap && os.Getuid() == 0) { // it is not offered to root
+		// it is not offered to root
+		if info, err := os.Stat("/dev/null"); err != nil || info.Mode().Perm() != 0o666 &&
+			!(b.e.name() == Bubblewrap && os.Getuid() == 0) {
 			b.t.Errorf("it changed a device: %v", err)
 		}
 		if os.Getuid() == 0 {
@@ -107,7 +113,8 @@ func TestKeeperAnswersNonsense(t *testing.T) {
 	}
 }
 
-// Where the host lets nobody look into programs, the engine says so and runs nothing: else each call would fail without a reason.
+// Where the host lets nobody look into programs, the engine says so and runs nothing: else each call would fail without
+// a reason.
 func TestKeeperThatMayNotLook(t *testing.T) {
 	for _, c := range []struct {
 		scope   string
@@ -116,8 +123,10 @@ func TestKeeperThatMayNotLook(t *testing.T) {
 		want    string
 	}{
 		{err: fs.ErrNotExist}, {scope: "0\n"}, {scope: "1\n"}, {scope: "2\n", capable: true},
-		{scope: "2\n", want: "ptrace_scope is 2"}, {scope: "3\n", want: "ptrace_scope is 3"}, {scope: "3\n", capable: true, want: "ptrace_scope is 3"},
-		{scope: "4", capable: true, want: "ptrace_scope is 4"}, {scope: "", want: "ptrace_scope"}, {scope: "x", want: "ptrace_scope"},
+		{scope: "2\n", want: "ptrace_scope is 2"}, {scope: "3\n", want: "ptrace_scope is 3"},
+		{scope: "3\n", capable: true, want: "ptrace_scope is 3"},
+		{scope: "4", capable: true, want: "ptrace_scope is 4"}, {scope: "", want: "ptrace_scope"},
+		{scope: "x", want: "ptrace_scope"},
 		{err: fs.ErrPermission, capable: true, want: "permission denied"},
 	} {
 		read := func(name string) ([]byte, error) {
@@ -131,7 +140,8 @@ func TestKeeperThatMayNotLook(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if err := keep(func(string) ([]byte, error) { return []byte("3\n"), nil }); err == nil || !strings.Contains(err.Error(), "ptrace_scope is 3") {
+	if err := keep(func(string) ([]byte, error) { return []byte("3\n"), nil }); err == nil ||
+		!strings.Contains(err.Error(), "ptrace_scope is 3") {
 		t.Errorf("the keeper starts: %v", err)
 	}
 }

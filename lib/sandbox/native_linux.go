@@ -19,7 +19,8 @@ func (native) name() string { return Native }
 func (native) report() Report {
 	r := linuxReport(Native, false)
 	r.Guarantees = map[Guarantee]string{
-		Network: "network namespace, seccomp", Files: "read-only root, mounts" + andLandlock(r.LandlockABI), Secrets: "mount namespace",
+		Network: "network namespace, seccomp", Files: "read-only root, mounts" + andLandlock(r.LandlockABI),
+		Secrets:   "mount namespace",
 		Temporary: "tmpfs", Processes: "process namespace", Environment: "allowlist, close_range",
 		Privileges: "user namespace, no_new_privs, seccomp", Calls: "seccomp", Memory: "rlimit, watchdog",
 		CPU: "affinity, rlimit", Descriptors: "rlimit"}
@@ -90,8 +91,8 @@ func startNative(ctx context.Context, o *order, limits Limits, s Streams) (Exit,
 	return l.run(ctx)
 }
 
-// scratchDir is a directory of the host that the new root is mounted on, in the sandbox's own namespace: any will do that
-// is there.
+// scratchDir is a directory of the host that the new root is mounted on, in the sandbox's own namespace: any will do
+// that is there.
 func scratchDir() string {
 	for _, d := range []string{"/tmp", "/mnt", "/usr", "/proc/" + strconv.Itoa(os.Getpid())} {
 		if info, err := os.Stat(d); err == nil && info.IsDir() {

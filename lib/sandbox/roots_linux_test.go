@@ -10,8 +10,8 @@ import (
 	"clawsh/lib/place"
 )
 
-// What is in a read root is read and not changed, and what is hidden in it is not seen: where an engine cannot hide a part, the
-// whole root is out of reach.
+// What is in a read root is read and not changed, and what is hidden in it is not seen: where an engine cannot hide a
+// part, the whole root is out of reach.
 func TestReadRoot(t *testing.T) {
 	eachEngine(t, func(b *box) {
 		root, err := filepath.EvalSymlinks(b.t.TempDir())
@@ -29,7 +29,8 @@ func TestReadRoot(t *testing.T) {
 		}
 		b.place.Hidden = []string{root + "/hidden"}
 		out, _ = b.sh(b.t.Context(), script)
-		if strings.Contains(out, "the key itself") || strings.Contains(out, "a line of the log") != (b.e.name() != Landlock) {
+		if strings.Contains(out, "the key itself") ||
+			strings.Contains(out, "a line of the log") != (b.e.name() != Landlock) {
 			b.t.Errorf("with a part hidden: %s", out)
 		}
 		if text, err := os.ReadFile(root + "/log"); err != nil || string(text) != "a line of the log" {
@@ -41,7 +42,8 @@ func TestReadRoot(t *testing.T) {
 	})
 }
 
-// A directory that has taken the place of the workspace or of the private home is not shown, nor where a link leads that has.
+// A directory that has taken the place of the workspace or of the private home is not shown, nor where a link leads
+// that has.
 func TestReplacedDirectories(t *testing.T) {
 	for _, what := range []string{"workspace", "home"} {
 		for _, by := range []string{"another", "a link"} {
@@ -52,7 +54,8 @@ func TestReplacedDirectories(t *testing.T) {
 	}
 	// the descriptor is looked at too, when the name is right until it is opened
 	dir := t.TempDir()
-	if _, err := take([]mount{{Kind: mountWrite, Source: dir, Target: dir, ID: "1:1"}}); err == nil || !strings.Contains(err.Error(), "replaced") && os.Geteuid() == 0 {
+	if _, err := take([]mount{{Kind: mountWrite, Source: dir, Target: dir, ID: "1:1"}}); err == nil ||
+		!strings.Contains(err.Error(), "replaced") && os.Geteuid() == 0 {
 		t.Errorf("another directory was taken: %v", err)
 	}
 }
@@ -78,7 +81,8 @@ func (b *box) replace(what, by string) {
 		b.t.Fatal(err)
 	}
 	p := Program{Argv: []string{"/bin/true"}, Dir: b.place.Workspace}
-	if _, err := b.e.run(b.t.Context(), b.place, b.limits, p, Streams{}); err == nil || !strings.Contains(err.Error(), "replaced") {
+	if _, err := b.e.run(b.t.Context(), b.place, b.limits, p, Streams{}); err == nil ||
+		!strings.Contains(err.Error(), "replaced") {
 		b.t.Errorf("it ran with another %s: %v", what, err)
 	}
 }

@@ -60,8 +60,8 @@ func newLaunch(stage string, o *order, s Streams, limits Limits) *launch {
 	return &launch{cmd: cmd, order: o, stage: stage, limits: limits}
 }
 
-// run starts the process, tells it what to do and waits for its end. When ctx ends, or a limit is passed that only we can
-// see, everything in the sandbox is killed.
+// run starts the process, tells it what to do and waits for its end. When ctx ends, or a limit is passed that only we
+// can see, everything in the sandbox is killed.
 func (l *launch) run(ctx context.Context) (Exit, error) {
 	told, err := l.start()
 	if err != nil {
@@ -189,8 +189,8 @@ func exitCode(state *os.ProcessState) int {
 // How often memory is looked at.
 const watchEvery = 20 * time.Millisecond
 
-// watch calls stop when ctx ends, or when the process and all below it take more memory than they may. The function that
-// it returns ends the watch; stop is not running any more then.
+// watch calls stop when ctx ends, or when the process and all below it take more memory than they may. The function
+// that it returns ends the watch; stop is not running any more then.
 func watch(ctx context.Context, pid int, memoryBytes int64, stop func(why string)) func() {
 	done, finished := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -206,7 +206,8 @@ func watch(ctx context.Context, pid int, memoryBytes int64, stop func(why string
 				return
 			case <-tick.C:
 				if used := treeMemory(pid); used > memoryBytes {
-					stop(fmt.Sprintf("it used %d MiB of memory, more than the allowed %d MiB", used>>20, memoryBytes>>20))
+					stop(fmt.Sprintf("it used %d MiB of memory, more than the allowed %d MiB", used>>20,
+						memoryBytes>>20))
 					return
 				}
 			}

@@ -36,7 +36,8 @@ func eachEngine(t *testing.T, test func(b *box)) {
 				t.Fatal(err)
 			}
 			b := &box{t: t, e: engines()[name], place: Place{Workspace: dir}, limits: testLimits()}
-			if _, err := b.e.run(t.Context(), b.place, b.limits, Program{Argv: []string{truth()}, Dir: dir}, Streams{}); err != nil {
+			if _, err := b.e.run(t.Context(), b.place, b.limits, Program{Argv: []string{truth()}, Dir: dir},
+				Streams{}); err != nil {
 				need.Skip(t, name, "%s cannot be set up here: %v", name, err)
 			}
 			test(b)
@@ -48,7 +49,9 @@ func eachEngine(t *testing.T, test func(b *box)) {
 func (b *box) sh(ctx context.Context, script string) (string, Exit) {
 	b.t.Helper()
 	var out bytes.Buffer
-	exit, err := b.e.run(ctx, b.place, b.limits, Program{Argv: []string{"/bin/sh", "-c", script}, Dir: b.place.Workspace, Env: []string{"PATH=/usr/bin:/bin", "A=b"}},
+	exit, err := b.e.run(ctx, b.place, b.limits,
+		Program{Argv: []string{"/bin/sh", "-c", script}, Dir: b.place.Workspace,
+			Env: []string{"PATH=/usr/bin:/bin", "A=b"}},
 		Streams{Stdout: &out, Stderr: &out})
 	if err != nil {
 		b.t.Fatalf("%s: %v", script, err)
@@ -58,13 +61,15 @@ func (b *box) sh(ctx context.Context, script string) (string, Exit) {
 
 func TestExitCodes(t *testing.T) {
 	eachEngine(t, func(b *box) {
-		for script, want := range map[string]int{"exit 0": 0, "exit 7": 7, "exit 71": 71, "kill -TERM $$": 128 + 15, "kill -KILL $$": 128 + 9, "/nosuch": 127} {
+		for script, want := range map[string]int{"exit 0": 0, "exit 7": 7, "exit 71": 71, "kill -TERM $$": 128 + 15,
+			"kill -KILL $$": 128 + 9, "/nosuch": 127} {
 			if out, exit := b.sh(b.t.Context(), script); exit.Code != want || exit.Killed != "" {
 				b.t.Errorf("%s: %+v, want %d\n%s", script, exit, want, out)
 			}
 		}
 		for path, want := range map[string]error{"/nosuch/program": syscall.ENOENT, b.place.Workspace: syscall.EACCES} {
-			_, err := b.e.run(b.t.Context(), b.place, b.limits, Program{Argv: []string{path}, Dir: b.place.Workspace}, Streams{})
+			_, err := b.e.run(b.t.Context(), b.place, b.limits, Program{Argv: []string{path}, Dir: b.place.Workspace},
+				Streams{})
 			if !errors.Is(err, want) {
 				b.t.Errorf("%s: %v, want %v", path, err, want)
 			}
@@ -76,7 +81,9 @@ func TestProgramSeesWhatItWasGiven(t *testing.T) {
 	t.Setenv("PLANTED_SECRET", "value-of-the-secret")
 	eachEngine(t, func(b *box) {
 		var out bytes.Buffer
-		exit, err := b.e.run(b.t.Context(), b.place, b.limits, Program{Argv: []string{"/bin/sh", "-c", "env; cat; pwd; echo error >&2"}, Dir: b.place.Workspace, Env: []string{"PATH=/usr/bin:/bin", "A=b"}},
+		exit, err := b.e.run(b.t.Context(), b.place, b.limits,
+			Program{Argv: []string{"/bin/sh", "-c", "env; cat; pwd; echo error >&2"}, Dir: b.place.Workspace,
+				Env: []string{"PATH=/usr/bin:/bin", "A=b"}},
 			Streams{Stdin: strings.NewReader("from stdin\n"), Stdout: &out, Stderr: &out})
 		if err != nil || exit.Code != 0 {
 			b.t.Fatalf("%+v, %v", exit, err)
@@ -97,7 +104,8 @@ func TestWorkspaceIsAllItWrites(t *testing.T) {
 		outside := b.t.TempDir()
 		os.Chmod(outside, 0o777)
 		name := filepath.Base(b.place.Workspace) + rand.Text()
-		places := []string{outside + "/", "/etc/", "/usr/", "/var/", "/root/", "/var/tmp/", "/proc/sys/kernel/", "/dev/"}
+		places := []string{outside + "/", "/etc/", "/usr/", "/var/", "/root/", "/var/tmp/", "/proc/sys/kernel/",
+			"/dev/"}
 		script := "echo x > inside"
 		for _, p := range places {
 			script += "; echo x > " + p + name + "; mkdir -p " + p + name + "d"
@@ -135,7 +143,8 @@ func TestSecretsAreNotSeen(t *testing.T) {
 	})
 }
 
-// heartbeat is a program that leaves everything it can: its session, its group and its parents. All of it holds the pulse.
+// heartbeat is a program that leaves everything it can: its session, its group and its parents. All of it holds the
+// pulse.
 const heartbeat = `exec 9>pulse; setsid sh -c '(while :; do echo x >&9; echo x >> heartbeat; sleep 0.02; done) >/dev/null 2>&1 &' & while [ ! -s heartbeat ]; do sleep 0.01; done; `
 
 // pulse makes a FIFO in the workspace. It ends when no program holds it any more.
@@ -176,7 +185,8 @@ func TestCancelKillsEverything(t *testing.T) {
 	eachEngine(t, func(b *box) {
 		ctx, cancel := context.WithCancelCause(b.t.Context())
 		pulse := b.pulse()
-		first, err := os.OpenFile(pulse.Name(), os.O_RDWR|syscall.O_NONBLOCK, 0) // it writes too, so it meets no end before the beginning
+		// it writes too, so it meets no end before the beginning
+		first, err := os.OpenFile(pulse.Name(), os.O_RDWR|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -221,8 +231,9 @@ func TestMemoryIsBounded(t *testing.T) {
 		ctx, cancel := context.WithTimeout(b.t.Context(), 20*time.Second)
 		defer cancel()
 		// Each of them within the limit of one process, all together not.
-		_, exit := b.sh(ctx, fmt.Sprintf("for i in 1 2 3 4 5 6; do (x=$(head -c %d /dev/zero | tr '\\0' a); sleep 10) & done; wait",
-			b.limits.MemoryBytes*3/10))
+		_, exit := b.sh(ctx,
+			fmt.Sprintf("for i in 1 2 3 4 5 6; do (x=$(head -c %d /dev/zero | tr '\\0' a); sleep 10) & done; wait",
+				b.limits.MemoryBytes*3/10))
 		if !strings.Contains(exit.Killed, "memory") {
 			b.t.Errorf("six processes: %+v", exit)
 		}
@@ -241,14 +252,16 @@ func TestOtherLimits(t *testing.T) {
 				b.t.Errorf("%s: %q, want %q", script, out, want)
 			}
 		}
-		if _, exit := b.sh(b.t.Context(), "while :; do :; done"); exit.Code != 128+int(syscall.SIGKILL) && exit.Code != 128+int(syscall.SIGXCPU) {
+		if _, exit := b.sh(b.t.Context(), "while :; do :; done"); exit.Code != 128+int(syscall.SIGKILL) &&
+			exit.Code != 128+int(syscall.SIGXCPU) {
 			b.t.Errorf("a second of processor time: %+v", exit)
 		}
 		if b.e.name() == Landlock {
 			return // it has no /tmp
 		}
 		b.limits.TmpBytes = 1 << 20
-		if out, _ := b.sh(b.t.Context(), "head -c 3000000 /dev/zero > /tmp/x; stat -c %s /tmp/x"); !strings.HasSuffix(out, "1048576\n") {
+		if out, _ := b.sh(b.t.Context(),
+			"head -c 3000000 /dev/zero > /tmp/x; stat -c %s /tmp/x"); !strings.HasSuffix(out, "1048576\n") {
 			b.t.Errorf("/tmp: %q", out)
 		}
 	})
@@ -282,17 +295,24 @@ func TestBrokenOrdersRunNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &order{Program: program, Limits: testLimits(), View: v, Read: []string{"/"}, Write: []string{dir}, Scratch: "/tmp"}
+		return &order{Program: program, Limits: testLimits(), View: v, Read: []string{"/"}, Write: []string{dir},
+			Scratch: "/tmp"}
 	}
 	for name, spoil := range map[string]func(*order){
-		"no limit":          func(o *order) { o.Limits.Processes = 0 },
-		"no program":        func(o *order) { o.Argv = nil },
-		"a source is gone":  func(o *order) { o.View = append(o.View, mount{Kind: mountRead, Source: dir + "/gone", Target: "/x"}) },
-		"no scratch":        func(o *order) { o.Scratch = dir + "/gone" },
-		"an old kernel":     func(o *order) { o.MinABI = 1000 },
-		"a bad pid_max":     func(o *order) { o.PidMax = 1 },
-		"an unknown kind":   func(o *order) { o.View = append(o.View, mount{Kind: "magic", Target: "/x"}) },
-		"an unclean target": func(o *order) { o.View = append(o.View, mount{Kind: mountRead, Source: "/etc", Target: "/x/\x00"}) },
+		"no limit":   func(o *order) { o.Limits.Processes = 0 },
+		"no program": func(o *order) { o.Argv = nil },
+		"a source is gone": func(o *order) {
+			o.View = append(o.View,
+				mount{Kind: mountRead, Source: dir + "/gone", Target: "/x"})
+		},
+		"no scratch":      func(o *order) { o.Scratch = dir + "/gone" },
+		"an old kernel":   func(o *order) { o.MinABI = 1000 },
+		"a bad pid_max":   func(o *order) { o.PidMax = 1 },
+		"an unknown kind": func(o *order) { o.View = append(o.View, mount{Kind: "magic", Target: "/x"}) },
+		"an unclean target": func(o *order) {
+			o.View = append(o.View,
+				mount{Kind: mountRead, Source: "/etc", Target: "/x/\x00"})
+		},
 	} {
 		o := whole()
 		spoil(o)

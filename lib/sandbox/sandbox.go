@@ -1,5 +1,5 @@
-// Package sandbox runs programs that are not trusted: with no network, a system that they can only read, one directory that
-// they may write, no sight of anybody's secrets, no privileges, a bounded life and bounded resources (DESIGN §6).
+// Package sandbox runs programs that are not trusted: with no network, a system that they can only read, one directory
+// that they may write, no sight of anybody's secrets, no privileges, a bounded life and bounded resources (DESIGN §6).
 //
 // What is wanted is a list of guarantees. What there is are engines, each of which gives some of them:
 //
@@ -9,8 +9,8 @@
 //	container    a container engine's command, with an image that is named by its digest
 //	seatbelt     macOS's sandbox-exec(1)
 //
-// A Sandbox in mode auto takes the first of native and bubblewrap that gives every guarantee; anything less has to be named by
-// the configuration, and every result says what is missing. Where nothing will do, nothing runs (Unavailable).
+// A Sandbox in mode auto takes the first of native and bubblewrap that gives every guarantee; anything less has to be
+// named by the configuration, and every result says what is missing. Where nothing will do, nothing runs (Unavailable).
 //
 // There is no trial run: an engine either has set up everything when it starts the program, or has not started it.
 package sandbox
@@ -32,9 +32,10 @@ type Guarantee string
 
 // Guarantees.
 const (
-	Network     Guarantee = "network"     // reaches no other process and no other machine by any socket
-	Files       Guarantee = "files"       // writes only the workspace, its home and its temporary files
-	Secrets     Guarantee = "secrets"     // sees nothing of the user's files but the workspace, not even that they exist
+	Network Guarantee = "network" // reaches no other process and no other machine by any socket
+	Files   Guarantee = "files"   // writes only the workspace, its home and its temporary files
+	// sees nothing of the user's files but the workspace, not even that they exist
+	Secrets     Guarantee = "secrets"
 	Temporary   Guarantee = "temporary"   // has a /tmp of its own, of bounded size
 	Processes   Guarantee = "processes"   // sees and signals no process outside, and none of it outlives the program
 	Environment Guarantee = "environment" // sees no variable and no open file but those that it was given
@@ -47,7 +48,8 @@ const (
 )
 
 // All are all guarantees: what mode auto requires.
-var All = []Guarantee{Network, Files, Secrets, Temporary, Processes, Environment, Privileges, Calls, Memory, Tasks, CPU, Descriptors}
+var All = []Guarantee{Network, Files, Secrets, Temporary, Processes, Environment, Privileges, Calls, Memory, Tasks, CPU,
+	Descriptors}
 
 // Names of engines.
 const (
@@ -81,7 +83,8 @@ func (l Limits) Check() error {
 	for _, v := range []struct {
 		name  string
 		value int64
-	}{{"memory_bytes", l.MemoryBytes}, {"processes", int64(l.Processes)}, {"open_files", int64(l.OpenFiles)}, {"cpus", int64(l.CPUs)},
+	}{{"memory_bytes", l.MemoryBytes}, {"processes", int64(l.Processes)}, {"open_files", int64(l.OpenFiles)},
+		{"cpus", int64(l.CPUs)},
 		{"cpu_s", int64(l.CPUS)}, {"file_bytes", l.FileBytes}, {"tmp_bytes", l.TmpBytes}} {
 		if v.value <= 0 {
 			return fmt.Errorf("the limit %s is not set; no program starts without it", v.name)
@@ -92,13 +95,15 @@ func (l Limits) Check() error {
 
 // Place is where programs run: what they see of the file system.
 type Place struct {
-	Workspace string   `json:"workspace"`           // absolute, without links; writable as the layout says
-	ID        string   `json:"id,omitzero"`         // its device and inode, if another directory under its name is to be refused
-	Layout    string   `json:"layout,omitzero"`     // Open or Staged, Open if empty
-	GitWrite  bool     `json:"git_write,omitzero"`  // .git may be changed, but for its hooks and settings
-	ReadOnly  bool     `json:"read_only,omitzero"`  // nothing of the workspace may be written
-	Home      string   `json:"home,omitzero"`       // a writable directory of this call alone
-	HomeID    string   `json:"-"`                   // its device and inode, if another directory in its place is to be refused
+	Workspace string `json:"workspace"` // absolute, without links; writable as the layout says
+	// its device and inode, if another directory under its name is to be refused
+	ID       string `json:"id,omitzero"`
+	Layout   string `json:"layout,omitzero"`    // Open or Staged, Open if empty
+	GitWrite bool   `json:"git_write,omitzero"` // .git may be changed, but for its hooks and settings
+	ReadOnly bool   `json:"read_only,omitzero"` // nothing of the workspace may be written
+	Home     string `json:"home,omitzero"`      // a writable directory of this call alone
+	// its device and inode, if another directory in its place is to be refused
+	HomeID    string   `json:"-"`
 	Cache     string   `json:"cache,omitzero"`      // a writable directory of this workspace
 	CacheSeen string   `json:"cache_seen,omitzero"` // where programs see it, in engines with a view of their own
 	HomeSeen  string   `json:"home_seen,omitzero"`  // where programs see it, in engines with a view of their own
@@ -201,7 +206,8 @@ func (u *Unavailable) Hint() string {
 	switch {
 	case strings.Contains(why, "tasks") && strings.Contains(why, "does not bound"):
 		return "run clawsh as an ordinary user: this kernel does not limit the number of processes of root"
-	case u.Mode == "auto" && (strings.Contains(why, "operation not permitted") || strings.Contains(why, "no space left")):
+	case u.Mode == "auto" && (strings.Contains(why, "operation not permitted") ||
+		strings.Contains(why, "no space left")):
 		return "allow user namespaces on this host, or name a weaker engine in the configuration: security.sandbox = \"landlock\" (see docs/SECURITY.md)"
 	}
 	return "to see which sandboxes work on this machine, run: clawsh policy"

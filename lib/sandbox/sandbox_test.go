@@ -17,7 +17,8 @@ func TestLimitsMustBeSet(t *testing.T) {
 	}
 	for name, unset := range map[string]func(*Limits){
 		"memory_bytes": func(l *Limits) { l.MemoryBytes = 0 }, "processes": func(l *Limits) { l.Processes = -1 },
-		"open_files": func(l *Limits) { l.OpenFiles = 0 }, "cpus": func(l *Limits) { l.CPUs = 0 }, "cpu_s": func(l *Limits) { l.CPUS = 0 },
+		"open_files": func(l *Limits) { l.OpenFiles = 0 }, "cpus": func(l *Limits) { l.CPUs = 0 },
+		"cpu_s":      func(l *Limits) { l.CPUS = 0 },
 		"file_bytes": func(l *Limits) { l.FileBytes = 0 }, "tmp_bytes": func(l *Limits) { l.TmpBytes = 0 },
 	} {
 		l := full
@@ -72,7 +73,8 @@ func TestView(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range []string{".git/hooks", ".git/objects", "sub/.git/hooks", "input", "data", "output", "private", "a/b/c/d/.git"} {
+	for _, d := range []string{".git/hooks", ".git/objects", "sub/.git/hooks", "input", "data", "output", "private",
+		"a/b/c/d/.git"} {
 		os.MkdirAll(filepath.Join(w, d), 0o755)
 	}
 	os.WriteFile(w+"/.git/config", nil, 0o644)
@@ -84,12 +86,17 @@ func TestView(t *testing.T) {
 		path  string
 		want  string
 	}{
-		{Place{}, "x", mountWrite}, {Place{}, ".git/objects/x", mountRead}, {Place{}, "sub/.git/hooks/x", mountRead}, {Place{}, "input/x", mountWrite},
-		{Place{GitWrite: true}, ".git/objects/x", mountWrite}, {Place{GitWrite: true}, ".git/hooks/x", mountRead}, {Place{GitWrite: true}, ".git/config", mountRead},
-		{Place{Layout: Staged}, "x", mountRead}, {Place{Layout: Staged}, "input/x", mountRead}, {Place{Layout: Staged}, "data/x", mountWrite},
+		{Place{}, "x", mountWrite}, {Place{}, ".git/objects/x", mountRead}, {Place{}, "sub/.git/hooks/x", mountRead},
+		{Place{}, "input/x", mountWrite},
+		{Place{GitWrite: true}, ".git/objects/x", mountWrite}, {Place{GitWrite: true}, ".git/hooks/x", mountRead},
+		{Place{GitWrite: true}, ".git/config", mountRead},
+		{Place{Layout: Staged}, "x", mountRead}, {Place{Layout: Staged}, "input/x", mountRead},
+		{Place{Layout: Staged}, "data/x", mountWrite},
 		{Place{Layout: Staged}, "output/x", mountWrite},
-		{Place{Hidden: hidden}, "private/x", mountDir}, {Place{Hidden: hidden}, "private.key", mountNull}, {Place{Hidden: hidden}, "link", mountWrite},
-		{Place{}, "../x", mountTmp}, {Place{}, "/etc/shadow", ""}, {Place{}, "/root/.ssh/id", ""}, {Place{}, "/usr/bin/env", mountRead}, {Place{}, "/", ""},
+		{Place{Hidden: hidden}, "private/x", mountDir}, {Place{Hidden: hidden}, "private.key", mountNull},
+		{Place{Hidden: hidden}, "link", mountWrite},
+		{Place{}, "../x", mountTmp}, {Place{}, "/etc/shadow", ""}, {Place{}, "/root/.ssh/id", ""},
+		{Place{}, "/usr/bin/env", mountRead}, {Place{}, "/", ""},
 	} {
 		c.place.Workspace = w
 		m, err := view(c.place, Limits{TmpBytes: 1})
@@ -134,14 +141,18 @@ func TestContainerArguments(t *testing.T) {
 	os.MkdirAll(w+"/.git", 0o755)
 	image := "debian@sha256:" + strings.Repeat("a", 64)
 	limits := Limits{MemoryBytes: 1 << 20, Processes: 7, OpenFiles: 9, CPUs: 2, CPUS: 3, FileBytes: 11, TmpBytes: 13}
-	args, err := containerArgs("n", Place{Workspace: w, Image: image}, limits, Program{Argv: []string{"/bin/ls", "--net", "host"}, Dir: w, Env: []string{"A=b"}}, 1000, 1001)
+	args, err := containerArgs("n", Place{Workspace: w, Image: image}, limits,
+		Program{Argv: []string{"/bin/ls", "--net", "host"}, Dir: w, Env: []string{"A=b"}}, 1000, 1001)
 	if err != nil {
 		t.Fatal(err)
 	}
 	line := strings.Join(args, " ")
-	for _, want := range []string{"--network none", "--read-only", "--cap-drop ALL", "no-new-privileges", "--pids-limit 7", "--memory 1048576 --memory-swap 1048576",
-		"--cpus 2", "nofile=9", "cpu=3", "fsize=11", "--user 1000:1001", "--pull never", "type=bind,source=" + w + ",target=" + w + " ",
-		"source=" + w + "/.git,target=" + w + "/.git,readonly", "--env A=b", "--entrypoint /bin/ls " + image + " --net host"} {
+	for _, want := range []string{"--network none", "--read-only", "--cap-drop ALL", "no-new-privileges",
+		"--pids-limit 7", "--memory 1048576 --memory-swap 1048576",
+		"--cpus 2", "nofile=9", "cpu=3", "fsize=11", "--user 1000:1001", "--pull never", "type=bind,source=" + w +
+			",target=" + w + " ",
+		"source=" + w + "/.git,target=" + w + "/.git,readonly", "--env A=b", "--entrypoint /bin/ls " + image +
+			" --net host"} {
 		if !strings.Contains(line+" ", want) {
 			t.Errorf("%q is not in %s", want, line)
 		}
@@ -151,14 +162,17 @@ func TestContainerArguments(t *testing.T) {
 			t.Errorf("%q is in %s", not, line)
 		}
 	}
-	for _, bad := range []string{"", "debian", "debian:12", "debian@sha256:" + strings.Repeat("a", 63), "--privileged@sha256:" + strings.Repeat("a", 64)} {
-		if _, err := containerArgs("n", Place{Workspace: w, Image: bad}, limits, Program{Argv: []string{"/bin/ls"}}, 1, 1); err == nil {
+	for _, bad := range []string{"", "debian", "debian:12", "debian@sha256:" + strings.Repeat("a", 63),
+		"--privileged@sha256:" + strings.Repeat("a", 64)} {
+		if _, err := containerArgs("n", Place{Workspace: w, Image: bad}, limits, Program{Argv: []string{"/bin/ls"}}, 1,
+			1); err == nil {
 			t.Errorf("the image %q was taken", bad)
 		}
 	}
 	comma := filepath.Join(w, "a,readonly=false")
 	os.Mkdir(comma, 0o755)
-	if _, err := containerArgs("n", Place{Workspace: comma, Image: image}, limits, Program{Argv: []string{"/bin/ls"}}, 1, 1); err == nil {
+	if _, err := containerArgs("n", Place{Workspace: comma, Image: image}, limits, Program{Argv: []string{"/bin/ls"}},
+		1, 1); err == nil {
 		t.Error("a path with a comma was taken")
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fork starts a program that gives up rights itself, between vfork(2) and execve(2). No thread of ours is ever in its domain then,
-// so it can signal none of them. os/exec has no place for that, and a program of ours that would do it and become the other
-// one costs five times as much.
+// fork starts a program that gives up rights itself, between vfork(2) and execve(2). No thread of ours is ever in its
+// domain then, so it can signal none of them. os/exec has no place for that, and a program of ours that would do it and
+// become the other one costs five times as much.
 type fork struct {
 	path       *byte
 	argv, envv []*byte
@@ -28,8 +28,8 @@ type fork struct {
 	failed     syscall.Errno // why it could not become the program: it shares our memory, and we wait until then
 }
 
-// last is what makes a program the last that it is itself: a filter of system calls in which no process starts and none becomes
-// another program, but by the word that execve(2) does not look at. The zero value is none.
+// last is what makes a program the last that it is itself: a filter of system calls in which no process starts and none
+// becomes another program, but by the word that execve(2) does not look at. The zero value is none.
 type last struct {
 	filter *unix.SockFprog
 	word   uintptr
@@ -41,7 +41,8 @@ type limit struct {
 	value    syscall.Rlimit
 }
 
-// The runtime lends these to those who fork (go.dev/issue/67401): they hold back signals, and refuse what may not happen between.
+// The runtime lends these to those who fork (go.dev/issue/67401): they hold back signals, and refuse what may not
+// happen between.
 
 //go:linkname beforeFork syscall.runtime_BeforeFork
 func beforeFork()
@@ -52,8 +53,8 @@ func afterFork()
 //go:linkname afterForkInChild syscall.runtime_AfterForkInChild
 func afterForkInChild()
 
-// spawn starts the command as os/exec would, with a ruleset and limits of its own, and what may make it the last. Its standard files have
-// to be files.
+// spawn starts the command as os/exec would, with a ruleset and limits of its own, and what may make it the last. Its
+// standard files have to be files.
 func spawn(cmd *exec.Cmd, ruleset int, limits []limit, final last) error {
 	f := &fork{setsid: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setsid, ruleset: ruleset, limits: limits, last: final}
 	if err := f.words(cmd); err != nil {
@@ -102,8 +103,8 @@ func (f *fork) words(cmd *exec.Cmd) (err error) {
 // errNoFile means that a program was to be given what is no file.
 var errNoFile = errors.New("a standard file of a program is not a file")
 
-// standard finds the standard files; what it has opened is to be closed after the start. They are copied above all that the
-// program gets, since its own are put in place one after the other.
+// standard finds the standard files; what it has opened is to be closed after the start. They are copied above all that
+// the program gets, since its own are put in place one after the other.
 func (f *fork) standard(cmd *exec.Cmd) (opened []*os.File, err error) {
 	for i, v := range []any{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
 		file, ok := v.(*os.File)
@@ -130,7 +131,8 @@ func (f *fork) standard(cmd *exec.Cmd) (opened []*os.File, err error) {
 	return opened, nil
 }
 
-// start forks, and returns when the program runs or could not be run: until then the child has our memory, and this thread waits.
+// start forks, and returns when the program runs or could not be run: until then the child has our memory, and this
+// thread waits.
 func (f *fork) start() (pid int, err error) {
 	syscall.ForkLock.Lock() // no descriptor without close-on-exec is open now
 	child := f.child()
@@ -149,8 +151,8 @@ func (f *fork) start() (pid int, err error) {
 	}
 }
 
-// vfork is clone(2) without arguments but the flags: CLONE_VM and CLONE_VFORK are allowed. It must be called where the frame of its
-// caller is left in the parent at once, and in the child never.
+// vfork is clone(2) without arguments but the flags: CLONE_VM and CLONE_VFORK are allowed. It must be called where the
+// frame of its caller is left in the parent at once, and in the child never.
 //
 //go:noescape
 func vfork(flags uintptr) (result uintptr)
@@ -158,9 +160,9 @@ func vfork(flags uintptr) (result uintptr)
 // lastError is the largest number of an error: a system call returns it below zero.
 const lastError = 4095
 
-// child is what happens in the child: system calls alone. It has but the thread that forked and shares our memory, so that nothing may
-// be allocated, no lock taken, no stack grown and nothing of ours changed. In the parent, its frame is left at once: the child has
-// used it.
+// child is what happens in the child: system calls alone. It has but the thread that forked and shares our memory, so
+// that nothing may be allocated, no lock taken, no stack grown and nothing of ours changed. In the parent, its frame is
+// left at once: the child has used it.
 //
 //go:noinline
 //go:norace
@@ -195,18 +197,21 @@ func (f *fork) child() uintptr {
 		}
 	}
 	for i = 0; i < len(f.limits); i++ {
-		_, _, errno = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(f.limits[i].resource), uintptr(unsafe.Pointer(&f.limits[i].value)), 0, 0, 0)
+		_, _, errno = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(f.limits[i].resource),
+			uintptr(unsafe.Pointer(&f.limits[i].value)), 0, 0, 0)
 		if errno != 0 {
 			goto failed
 		}
 	}
 	if f.last.filter != nil {
-		_, _, errno = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(f.last.filter)))
+		_, _, errno = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
+			uintptr(unsafe.Pointer(f.last.filter)))
 		if errno != 0 {
 			goto failed
 		}
 	}
-	_, _, errno = syscall.RawSyscall6(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(f.path)), uintptr(unsafe.Pointer(&f.argv[0])),
+	_, _, errno = syscall.RawSyscall6(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(f.path)),
+		uintptr(unsafe.Pointer(&f.argv[0])),
 		uintptr(unsafe.Pointer(&f.envv[0])), f.last.word, 0, 0)
 failed:
 	f.failed = errno

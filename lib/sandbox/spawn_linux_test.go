@@ -75,10 +75,15 @@ func TestSpawnIsLikeExec(t *testing.T) {
 	} {
 		run := func(start func(*exec.Cmd) (string, error)) (string, error) {
 			cmd := exec.Command(c.argv[0])
-			cmd.Args, cmd.Dir, cmd.Env, cmd.SysProcAttr = c.argv, c.dir, append(c.env, "PATH=/bin:/usr/bin"), &syscall.SysProcAttr{Setsid: true}
+			cmd.Args, cmd.Dir, cmd.Env, cmd.SysProcAttr = c.argv, c.dir, append(c.env, "PATH=/bin:/usr/bin"),
+				&syscall.SysProcAttr{Setsid: true}
 			return start(cmd)
 		}
-		want, wantErr := run(func(cmd *exec.Cmd) (string, error) { out, err := cmd.CombinedOutput(); return string(out), err })
+		want, wantErr := run(func(cmd *exec.Cmd) (string, error) {
+			out, err := cmd.CombinedOutput()
+			return string(out),
+				err
+		})
 		got, err := run(func(cmd *exec.Cmd) (string, error) { return spawnFor(t, cmd) })
 		if got != want || cause(err) != cause(wantErr) {
 			t.Errorf("%.100q in %q: %q, %v; want %q, %v", c.argv, c.dir, got, err, want, wantErr)
@@ -100,11 +105,13 @@ func cause(err error) string {
 
 func TestSpawnSetsLimits(t *testing.T) {
 	cmd := exec.Command("/bin/sh", "-c", "ulimit -n; ulimit -d; ulimit -Hd")
-	out, err := spawnFor(t, cmd, limit{unix.RLIMIT_NOFILE, syscall.Rlimit{Cur: 33, Max: 33}}, limit{unix.RLIMIT_DATA, syscall.Rlimit{Cur: 100 << 20, Max: 200 << 20}})
+	out, err := spawnFor(t, cmd, limit{unix.RLIMIT_NOFILE, syscall.Rlimit{Cur: 33, Max: 33}},
+		limit{unix.RLIMIT_DATA, syscall.Rlimit{Cur: 100 << 20, Max: 200 << 20}})
 	if err != nil || out != "33\n102400\n204800\n" {
 		t.Errorf("%q, %v", out, err)
 	}
-	if out, err := spawnFor(t, exec.Command("/bin/true"), limit{-1, syscall.Rlimit{}}); !errors.Is(err, syscall.EINVAL) {
+	if out, err := spawnFor(t, exec.Command("/bin/true"), limit{-1, syscall.Rlimit{}}); !errors.Is(err,
+		syscall.EINVAL) {
 		t.Errorf("a limit that cannot be set: %q, %v", out, err)
 	}
 }
@@ -113,7 +120,8 @@ func TestSpawnSetsLimits(t *testing.T) {
 func TestSpawnFailsClosed(t *testing.T) {
 	made := t.TempDir() + "/made"
 	cmd := exec.Command("/bin/touch", made)
-	if err := spawn(cmd, 1<<20, nil, last{}); !errors.Is(err, syscall.EBADF) && !errors.Is(err, syscall.EPERM) && !errors.Is(err, syscall.ENOSYS) {
+	if err := spawn(cmd, 1<<20, nil, last{}); !errors.Is(err, syscall.EBADF) && !errors.Is(err, syscall.EPERM) &&
+		!errors.Is(err, syscall.ENOSYS) {
 		t.Errorf("%v", err)
 	}
 	cmd = exec.Command("/bin/touch", made)

@@ -56,8 +56,10 @@ func sameDirectory(path, id string) error {
 var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
 
 // systemFiles are what programs need of /etc: nothing that is secret or about the network.
-var systemFiles = []string{"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "passwd", "group", "nsswitch.conf", "localtime", "timezone",
-	"mime.types", "magic", "terminfo", "inputrc", "protocols", "services", "os-release", "debian_version", "ssl/certs", "ssl/openssl.cnf",
+var systemFiles = []string{"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "passwd", "group",
+	"nsswitch.conf", "localtime", "timezone",
+	"mime.types", "magic", "terminfo", "inputrc", "protocols", "services", "os-release", "debian_version", "ssl/certs",
+	"ssl/openssl.cnf",
 	"ca-certificates", "pki/tls/certs", "python3", "perl", "fonts", "java"}
 
 // devices are all there are. None of them can be asked for anything but bytes.
@@ -68,12 +70,14 @@ func view(p Place, l Limits) ([]mount, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	m := append(system(), mount{Kind: mountTmp, Target: "/tmp", Bytes: l.TmpBytes}, mount{Kind: mountTmp, Target: "/dev/shm", Bytes: l.TmpBytes},
+	m := append(system(), mount{Kind: mountTmp, Target: "/tmp", Bytes: l.TmpBytes},
+		mount{Kind: mountTmp, Target: "/dev/shm", Bytes: l.TmpBytes},
 		mount{Kind: mountProc, Target: "/proc"}, mount{Kind: mountLink, Source: "/tmp", Target: "/var/tmp"})
 	for _, d := range devices {
 		m = append(m, mount{Kind: mountDev, Source: "/dev/" + d, Target: "/dev/" + d, IsFile: true})
 	}
-	for link, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
+	for link, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0",
+		"stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
 		m = append(m, mount{Kind: mountLink, Source: to, Target: "/dev/" + link})
 	}
 	for _, r := range slices.Concat(p.Read, p.Roots) {

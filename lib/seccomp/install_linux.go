@@ -52,7 +52,8 @@ func (p Program) install(flags uintptr) (uintptr, error) {
 		return 0, fmt.Errorf("install a seccomp filter: it is empty")
 	}
 	// A raw call: the runtime may not run in between, since from here on the filter applies to its own calls.
-	got, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(p.Words())))
+	got, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags,
+		uintptr(unsafe.Pointer(p.Words())))
 	runtime.KeepAlive(p)
 	if errno != 0 {
 		return 0, fmt.Errorf("install a seccomp filter: %w", errno)

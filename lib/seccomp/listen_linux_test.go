@@ -34,7 +34,8 @@ func TestListenBesideAnotherListener(t *testing.T) {
 	if errors.Is(errs[0], unix.EBUSY) {
 		need.Skip(t, need.Listener, "%v", errs[0])
 	}
-	if err := errs[1]; errs[0] != nil || !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), "only listener") {
+	if err := errs[1]; errs[0] != nil || !errors.Is(err, unix.EBUSY) ||
+		!strings.Contains(err.Error(), "only listener") {
 		t.Errorf("%v", errs)
 	}
 }

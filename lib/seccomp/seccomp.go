@@ -23,7 +23,8 @@ type Action uint32
 const (
 	Allow       Action = 0x7fff0000
 	KillProcess Action = 0x80000000
-	Notify      Action = 0x7fc00000 // the call waits for an answer from the listener; without a listener it fails with ENOSYS
+	// the call waits for an answer from the listener; without a listener it fails with ENOSYS
+	Notify Action = 0x7fc00000
 )
 
 // Errno returns the action that makes a call fail with an error number.
@@ -94,9 +95,11 @@ func (f Filter) Assemble() (Program, error) {
 		bpf.LoadAbsolute{Off: offsetNumber, Size: 4},
 	}
 	if x32Bit != 0 {
-		code = append(code, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: x32Bit, SkipFalse: 1}, bpf.RetConstant{Val: uint32(KillProcess)})
+		code = append(code, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: x32Bit, SkipFalse: 1},
+			bpf.RetConstant{Val: uint32(KillProcess)})
 	}
-	code = append(code, bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lastSyscall, SkipFalse: 1}, bpf.RetConstant{Val: uint32(Errno(enosys))})
+	code = append(code, bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lastSyscall, SkipFalse: 1},
+		bpf.RetConstant{Val: uint32(Errno(enosys))})
 	spans, err := f.spans()
 	if err != nil {
 		return nil, err
@@ -162,7 +165,8 @@ func search(spans []span) []bpf.Instruction {
 	if len(left) <= 255 { // as far as a jump reaches
 		out = append(out, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: spans[half].from, SkipTrue: uint8(len(left))})
 	} else {
-		out = append(out, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: spans[half].from, SkipFalse: 1}, bpf.Jump{Skip: uint32(len(left))})
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: spans[half].from, SkipFalse: 1},
+			bpf.Jump{Skip: uint32(len(left))})
 	}
 	return append(append(out, left...), right...)
 }
@@ -240,7 +244,8 @@ func (a Arg) test() []bpf.Instruction {
 func (p Program) Hash() string {
 	h := sha256.New()
 	for _, i := range p {
-		h.Write([]byte{byte(i.Op), byte(i.Op >> 8), i.Jt, i.Jf, byte(i.K), byte(i.K >> 8), byte(i.K >> 16), byte(i.K >> 24)})
+		h.Write([]byte{byte(i.Op), byte(i.Op >> 8), i.Jt, i.Jf, byte(i.K), byte(i.K >> 8), byte(i.K >> 16),
+			byte(i.K >> 24)})
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

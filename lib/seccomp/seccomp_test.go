@@ -65,10 +65,12 @@ func TestFirstRuleDecides(t *testing.T) {
 		{Syscalls: []uintptr{4}, Args: []Arg{{Index: 1, Op: MaskSet, Value: 0o6000}}, Action: Errno(1)},
 		{Syscalls: []uintptr{5}, Args: []Arg{{Index: 2, Op: NotZero, Value: 0}}, Action: Errno(2)},
 		{Syscalls: []uintptr{6}, Args: []Arg{{Index: 0, Op: NotEqual, Value: 1}}, Action: Errno(3)},
-		{Syscalls: []uintptr{7}, Args: []Arg{{Index: 0, Op: Equal, Value: 1}, {Index: 5, Op: Equal, Value: 9}}, Action: Errno(4)},
+		{Syscalls: []uintptr{7}, Args: []Arg{{Index: 0, Op: Equal, Value: 1}, {Index: 5, Op: Equal, Value: 9}},
+			Action: Errno(4)},
 		{Syscalls: []uintptr{8}, Args: []Arg{{Index: 1, Op: AllSet, Value: 3}}, Action: Errno(6)},
 		{Syscalls: []uintptr{9}, Args: []Arg{{Index: 4, Op: Zero}}, Action: Errno(7)},
-		{Syscalls: []uintptr{10}, Args: []Arg{{Index: 0, Op: Equal, Value: 1}, {Index: 1, Op: In, Values: []uint32{5, 6, 9}}}, Action: Errno(8)},
+		{Syscalls: []uintptr{10}, Args: []Arg{{Index: 0, Op: Equal, Value: 1},
+			{Index: 1, Op: In, Values: []uint32{5, 6, 9}}}, Action: Errno(8)},
 		{Syscalls: []uintptr{11}, Args: []Arg{{Index: 1, Op: In, Values: []uint32{5}}}, Action: Errno(9)},
 		{Syscalls: many, Args: []Arg{{Index: 0, Op: Equal, Value: 1}}, Action: Errno(5)},
 	}}
@@ -77,16 +79,20 @@ func TestFirstRuleDecides(t *testing.T) {
 		args   []uint64
 		want   Action
 	}{
-		{0, nil, Allow}, {1, []uint64{2}, Allow}, {1, []uint64{3}, Errno(13)}, {3, []uint64{2}, Errno(13)}, {2, nil, Allow},
+		{0, nil, Allow}, {1, []uint64{2}, Allow}, {1, []uint64{3}, Errno(13)}, {3, []uint64{2}, Errno(13)},
+		{2, nil, Allow},
 		{4, []uint64{0, 0o755}, Allow}, {4, []uint64{0, 0o4755}, Errno(1)}, {4, []uint64{0, 0o2000}, Errno(1)},
 		{5, []uint64{0, 0, 0}, Allow}, {5, []uint64{0, 0, 1}, Errno(2)}, {5, []uint64{0, 0, 1 << 40}, Errno(2)},
 		{6, []uint64{1}, Allow}, {6, []uint64{0}, Errno(3)}, {6, []uint64{2}, Errno(3)},
 		{7, []uint64{1, 0, 0, 0, 0, 9}, Errno(4)}, {7, []uint64{1}, Allow}, {7, []uint64{0, 0, 0, 0, 0, 9}, Allow},
-		{8, []uint64{0, 3}, Errno(6)}, {8, []uint64{0, 7}, Errno(6)}, {8, []uint64{0, 2}, Allow}, {8, []uint64{0, 1}, Allow}, {8, nil, Allow},
+		{8, []uint64{0, 3}, Errno(6)}, {8, []uint64{0, 7}, Errno(6)}, {8, []uint64{0, 2}, Allow},
+		{8, []uint64{0, 1}, Allow}, {8, nil, Allow},
 		{9, nil, Errno(7)}, {9, []uint64{0, 0, 0, 0, 1}, Allow}, {9, []uint64{0, 0, 0, 0, 1 << 32}, Allow},
-		{10, []uint64{1, 5}, Errno(8)}, {10, []uint64{1, 6}, Errno(8)}, {10, []uint64{1, 9}, Errno(8)}, {10, []uint64{1, 7}, Allow}, {10, []uint64{0, 5}, Allow},
+		{10, []uint64{1, 5}, Errno(8)}, {10, []uint64{1, 6}, Errno(8)}, {10, []uint64{1, 9}, Errno(8)},
+		{10, []uint64{1, 7}, Allow}, {10, []uint64{0, 5}, Allow},
 		{11, []uint64{0, 5}, Errno(9)}, {11, []uint64{0, 4}, Allow},
-		{100, []uint64{1}, Errno(5)}, {199, []uint64{1}, Errno(5)}, {200, []uint64{1}, Errno(5)}, {349, []uint64{1}, Errno(5)},
+		{100, []uint64{1}, Errno(5)}, {199, []uint64{1}, Errno(5)}, {200, []uint64{1}, Errno(5)},
+		{349, []uint64{1}, Errno(5)},
 		{349, []uint64{2}, Allow}, {350, []uint64{1}, Allow}, {lastSyscall, nil, Allow},
 		{lastSyscall + 1, nil, Errno(enosys)}, {1 << 29, nil, Errno(enosys)},
 	} {
@@ -103,7 +109,8 @@ func TestFirstRuleDecides(t *testing.T) {
 }
 
 func TestAssembleRefuses(t *testing.T) {
-	if _, err := (Filter{Rules: []Rule{{Syscalls: []uintptr{1}, Args: []Arg{{Index: 6, Op: Equal, Value: 0}}}}}).Assemble(); err == nil {
+	if _, err := (Filter{Rules: []Rule{{Syscalls: []uintptr{1}, Args: []Arg{{Index: 6, Op: Equal, Value: 0}}}}}).
+		Assemble(); err == nil {
 		t.Error("an argument that no call has")
 	}
 	for _, n := range []int{0, mostValues + 1} {

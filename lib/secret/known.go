@@ -67,7 +67,8 @@ func (t *table) indexed() *table {
 	return t
 }
 
-// hash is the filter's place of the four bytes that a text starts with. It keeps 16 bits of them, too few to guess them from.
+// hash is the filter's place of the four bytes that a text starts with. It keeps 16 bits of them, too few to guess them
+// from.
 func (t *table) hash(window uint32) uint16 {
 	h := window * t.factor
 	h ^= h >> 15
@@ -107,13 +108,15 @@ func (t *table) at(text []byte, window uint32, final bool) (found *entry, more b
 }
 
 func (t *table) learn(name, value string) {
-	if len(t.entries) == 0 && t.salt == ([saltBytes]byte{}) { // one that knows nothing, as most at a start, needs no salt
+	// one that knows nothing, as most at a start, needs no salt
+	if len(t.entries) == 0 && t.salt == ([saltBytes]byte{}) {
 		rand.Read(t.salt[:])
 		t.salted()
 	}
 	kind := "value of " + plainName(name)
 	for _, f := range forms(value) {
-		e := entry{kind: kind, size: len(f.text), filter: t.hash(binary.LittleEndian.Uint32([]byte(f.text))), digest: t.digest([]byte(f.text)),
+		e := entry{kind: kind, size: len(f.text), filter: t.hash(binary.LittleEndian.Uint32([]byte(f.text))),
+			digest: t.digest([]byte(f.text)),
 			base64: f.base64}
 		t.add(e)
 	}
@@ -236,7 +239,8 @@ func parseEntry(text string) (entry, bool) {
 	size, err := strconv.Atoi(p[1])
 	filter, err2 := strconv.ParseUint(p[2], 16, 16)
 	digest, err3 := hex.DecodeString(p[3])
-	if err != nil || err2 != nil || err3 != nil || size < windowBytes || size > 6*maxValueBytes || len(digest) != digestBytes {
+	if err != nil || err2 != nil || err3 != nil || size < windowBytes || size > 6*maxValueBytes ||
+		len(digest) != digestBytes {
 		return entry{}, false
 	}
 	return entry{"value of " + plainName(p[0]), size, uint16(filter), [digestBytes]byte(digest), p[4] == "b"}, true

@@ -27,8 +27,8 @@ func set(spec string) (c class) {
 	return c
 }
 
-// match is a secret that was found: buf[at:to] belongs to it, and what follows of the class, or up to the end of the key
-// block.
+// match is a secret that was found: buf[at:to] belongs to it, and what follows of the class, or up to the end of the
+// key block.
 type match struct {
 	kind   string
 	at, to int
@@ -80,7 +80,8 @@ func (x *shapeIndex) match(text []byte, low, at int, final bool) (match, bool) {
 	return match{}, false
 }
 
-// bounded tells whether a token can begin at a place: behind no letter, digit or _, unless they are the end of a JSON escape.
+// bounded tells whether a token can begin at a place: behind no letter, digit or _, unless they are the end of a JSON
+// escape.
 func (s *shape) bounded(text []byte, low, at int) bool {
 	if s.inside || at == low || !wordClass.has(text[at-1]) {
 		return true

@@ -8,7 +8,8 @@ func secretName(name string) bool {
 	if strings.Contains(name, "PUBLIC") {
 		return false
 	}
-	for _, end := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS", "CREDENTIAL", "CREDENTIALS", "_PAT", "_PWD"} {
+	for _, end := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS", "CREDENTIAL",
+		"CREDENTIALS", "_PAT", "_PWD"} {
 		if strings.HasSuffix(name, end) {
 			return true
 		}
@@ -16,10 +17,11 @@ func secretName(name string) bool {
 	return false
 }
 
-// secretValue tells whether a value is worth keeping: not a path, an address, a number or an ordinary word, which would garble
-// every text.
+// secretValue tells whether a value is worth keeping: not a path, an address, a number or an ordinary word, which would
+// garble every text.
 func secretValue(v string) bool {
-	if len(v) < minEncodedBytes || len(v) > maxValueBytes || strings.Contains(v, "://") || strings.Contains(v, "[withheld:") {
+	if len(v) < minEncodedBytes || len(v) > maxValueBytes || strings.Contains(v, "://") ||
+		strings.Contains(v, "[withheld:") {
 		return false
 	}
 	var lower, upper, digit, other, distinct int

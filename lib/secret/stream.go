@@ -87,7 +87,8 @@ func (s *Stream) advance(out []byte, final bool) []byte {
 		if s.eating {
 			done := s.eat(known, final)
 			if s.lines {
-				out = append(out, bytes.Repeat([]byte("\n"), bytes.Count(s.buf[from:min(s.next, len(s.buf))], []byte("\n")))...)
+				out = append(out, bytes.Repeat([]byte("\n"),
+					bytes.Count(s.buf[from:min(s.next, len(s.buf))], []byte("\n")))...)
 			}
 			if !done {
 				return out

@@ -56,7 +56,8 @@ func failure(f record.Final) error {
 	case code == envelope.ExitOK:
 		return nil
 	case code == envelope.ExitSandbox:
-		return envelope.Errorf(code, "sandbox.unavailable", "a program was not run: %s", terminal.Escape(f.Unconfined)).WithHint("clawsh policy shows which sandboxes work on this machine")
+		return envelope.Errorf(code, "sandbox.unavailable", "a program was not run: %s", terminal.Escape(f.Unconfined)).
+			WithHint("clawsh policy shows which sandboxes work on this machine")
 	case code == envelope.ExitDenied:
 		return deniedError(f.Denials)
 	case f.Error == "":
@@ -84,7 +85,8 @@ func deniedError(denials []record.Denial) error {
 	if what += nobody; len(real) > 1 {
 		what = spelling.Count(len(real), "tool call") + " were denied" + nobody + ", the first"
 	}
-	e := envelope.Errorf(envelope.ExitDenied, "denied", "answered, but %s: %s: %s (%s)", what, terminal.Escape(first.Tool),
+	e := envelope.Errorf(envelope.ExitDenied, "denied", "answered, but %s: %s: %s (%s)", what,
+		terminal.Escape(first.Tool),
 		terminal.Escape(first.Reason), first.Rule)
 	e.Note = true
 	return e.WithHint("%s", denialHint(first.Rule))

@@ -24,8 +24,8 @@ type Channel interface {
 // commandLine is the name of both channels of the command line.
 const commandLine = "cli"
 
-// NewCommandLine is the channel of the command line. With events, each record of a turn is written to standard output; otherwise the
-// answer is, while it arrives if draft says so. Progress goes to standard error if that is a terminal.
+// NewCommandLine is the channel of the command line. With events, each record of a turn is written to standard output;
+// otherwise the answer is, while it arrives if draft says so. Progress goes to standard error if that is a terminal.
 func NewCommandLine(c *command.Call, draft, events bool) Channel {
 	out := c.Stdout
 	if terminal.IsTerminal(os.Stdout) {

@@ -35,8 +35,8 @@ func finally(text string) string {
 	return `{"v":1,"kind":"final","id":"f","conversation_id":"c","content":"` + text + `","stop_reason":"final_text"}`
 }
 
-// TestTerminalStreams: an answer has been shown if all of it was streamed after the last call, and a streamed line is ended before
-// anything else is.
+// TestTerminalStreams: an answer has been shown if all of it was streamed after the last call, and a streamed line is
+// ended before anything else is.
 func TestTerminalStreams(t *testing.T) {
 	for _, c := range []struct {
 		draft bool
@@ -54,7 +54,8 @@ func TestTerminalStreams(t *testing.T) {
 		{false, []string{delta("a"), finally("a")}, "", false},
 	} {
 		var out strings.Builder
-		ch := &Terminal{Out: &out, Draft: c.draft, progress: progress{to: &out, secrets: secret.New(nil), columns: func() int { return 80 }}}
+		ch := &Terminal{Out: &out, Draft: c.draft,
+			progress: progress{to: &out, secrets: secret.New(nil), columns: func() int { return 80 }}}
 		ch.before = ch.newline
 		shown := walk(t, ch, c.lines...)
 		if shown != c.shown || out.String() != c.out {
@@ -63,7 +64,8 @@ func TestTerminalStreams(t *testing.T) {
 	}
 }
 
-// TestPipe: every record of a turn is written as it came but for secrets, and one whose secrets cannot be taken out is not written.
+// TestPipe: every record of a turn is written as it came but for secrets, and one whose secrets cannot be taken out is
+// not written.
 func TestPipe(t *testing.T) {
 	var out strings.Builder
 	fail := false
@@ -73,7 +75,8 @@ func TestPipe(t *testing.T) {
 		}
 		return []byte(strings.ReplaceAll(string(raw), "hunter2", "***")), nil
 	}}
-	lines := []string{delta("a hunter2"), called, `{"v":1,"kind":"tool_result","id":"call-1","tool":"time"}`, finally("hunter2")}
+	lines := []string{delta("a hunter2"), called, `{"v":1,"kind":"tool_result","id":"call-1","tool":"time"}`,
+		finally("hunter2")}
 	if !walk(t, ch, lines...) {
 		t.Error("the answer was shown, and it is not told")
 	}

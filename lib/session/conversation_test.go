@@ -16,8 +16,8 @@ import (
 	"clawsh/lib/record"
 )
 
-// TestConversation: each message that is neither blank nor a command is a turn, a turn that fails does not end the conversation, and what it
-// ends with is the last final record.
+// TestConversation: each message that is neither blank nor a command is a turn, a turn that fails does not end the
+// conversation, and what it ends with is the last final record.
 func TestConversation(t *testing.T) {
 	p := play(t, &heard{})
 	var sent, commands, failures []string
@@ -27,7 +27,8 @@ func TestConversation(t *testing.T) {
 			p.say(reply)
 		}
 	}()
-	d := Conversation{Session: p.session, Command: func(line string) bool { commands = append(commands, line); return line == "/exit" },
+	d := Conversation{Session: p.session,
+		Command: func(line string) bool { commands = append(commands, line); return line == "/exit" },
 		Answered: func(a Answer, failure error) error {
 			if failure != nil {
 				failures = append(failures, failure.Error())
@@ -84,7 +85,8 @@ func TestConversationEnds(t *testing.T) {
 	}
 }
 
-// TestHistory: what was typed is kept without its secrets, at most so many lines of it, and what is no single line is not.
+// TestHistory: what was typed is kept without its secrets, at most so many lines of it, and what is no single line is
+// not.
 func TestHistory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	hide := func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }
@@ -117,7 +119,8 @@ func TestHistory(t *testing.T) {
 func TestReadPiped(t *testing.T) {
 	silent := func(string, string, ...any) {}
 	for _, c := range []struct{ in, want, code string }{
-		{"a\nb", "a\nb", ""}, {"", "", ""}, {"\xff", "", "input.not_text"}, {strings.Repeat("x", maxPipedBytes), strings.Repeat("x", maxPipedBytes), ""},
+		{"a\nb", "a\nb", ""}, {"", "", ""}, {"\xff", "", "input.not_text"},
+		{strings.Repeat("x", maxPipedBytes), strings.Repeat("x", maxPipedBytes), ""},
 		{strings.Repeat("x", maxPipedBytes+1), "", "input.too_large"},
 	} {
 		got, err := ReadPiped(context.Background(), strings.NewReader(c.in), silent)

@@ -15,7 +15,8 @@ import (
 // fold is how many of the first and of the last lines of what a tool said are shown.
 type fold struct{ head, tail int }
 
-// foldOf is the fold of a call. What went wrong is told of at the end of an output; what an edit changed begins at the top.
+// foldOf is the fold of a call. What went wrong is told of at the end of an output; what an edit changed begins at the
+// top.
 func foldOf(tool string, failed bool) fold {
 	switch {
 	case failed:
@@ -67,7 +68,8 @@ func folded(f fold, output string) []string {
 	lines := strings.Split(output, "\n")
 	more := len(lines) - f.head - f.tail
 	if more > 1 { // one line more takes no more room than to say so
-		lines = slices.Concat(lines[:f.head], []string{"… " + spelling.Count(more, "more line")}, lines[len(lines)-f.tail:])
+		lines = slices.Concat(lines[:f.head], []string{"… " + spelling.Count(more, "more line")},
+			lines[len(lines)-f.tail:])
 	}
 	for i, l := range lines {
 		lines[i] = strings.ReplaceAll(terminal.Sanitize(l), "\t", "    ")
@@ -92,9 +94,10 @@ func becameOf(r record.ToolResult) string {
 // interruptedAt tells whether a question ended because whoever was asked, or a signal, ended the turn.
 func interruptedAt(reason string) bool {
 	_, why, asked := strings.Cut(reason, "; needs approval, but got none: ")
-	return asked && slices.ContainsFunc([]string{context.Canceled.Error(), "interrupted", "terminated"}, func(end string) bool {
-		return strings.HasSuffix(why, end)
-	})
+	return asked && slices.ContainsFunc([]string{context.Canceled.Error(), "interrupted", "terminated"},
+		func(end string) bool {
+			return strings.HasSuffix(why, end)
+		})
 }
 
 // took is a duration for people; "" if nobody would have noticed it.

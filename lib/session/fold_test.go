@@ -11,10 +11,14 @@ import (
 
 func TestRan(t *testing.T) {
 	for _, c := range []struct{ tool, args, want string }{
-		{"shell", `{"command":"ls -l"}`, "ls -l"}, {"shell", `{"command":"a\nb\nc","timeout_s":3}`, "a … 2 more lines"}, {"shell", `{"command":"a\nb\n"}`, "a … 1 more line"},
-		{"file_read", `{"path":"x","from_line":3}`, "x"}, {"file_search", `{"pattern":"p","path":"d"}`, "p in d"}, {"file_search", `{"pattern":"p"}`, "p"},
-		{"http", `{"url":"https://example.com"}`, "https://example.com"}, {"time", `{}`, ""}, {"file_list", `{"recursive":true}`, `{"recursive":true}`},
-		{"ask_user", `{"question":"?"}`, `{"question":"?"}`}, {"shell", `"{\"command\": "`, `"{\"command\": "`}, {"bash", `{"command":"x"}`, `{"command":"x"}`},
+		{"shell", `{"command":"ls -l"}`, "ls -l"}, {"shell", `{"command":"a\nb\nc","timeout_s":3}`, "a … 2 more lines"},
+		{"shell", `{"command":"a\nb\n"}`, "a … 1 more line"},
+		{"file_read", `{"path":"x","from_line":3}`, "x"}, {"file_search", `{"pattern":"p","path":"d"}`, "p in d"},
+		{"file_search", `{"pattern":"p"}`, "p"},
+		{"http", `{"url":"https://example.com"}`, "https://example.com"}, {"time", `{}`, ""},
+		{"file_list", `{"recursive":true}`, `{"recursive":true}`},
+		{"ask_user", `{"question":"?"}`, `{"question":"?"}`}, {"shell", `"{\"command\": "`, `"{\"command\": "`},
+		{"bash", `{"command":"x"}`, `{"command":"x"}`},
 	} {
 		if got := ran(c.tool, record.Raw(c.args)); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.tool, c.args, got, c.want)
@@ -38,7 +42,8 @@ func TestFolded(t *testing.T) {
 			t.Errorf("%q: %q, want %q", c.output, got, c.want)
 		}
 	}
-	if got := folded(foldOf("file_edit", false), strings.Repeat("+x\n", 300)); len(got) != 13 || got[9] != "… 288 more lines" {
+	if got := folded(foldOf("file_edit", false), strings.Repeat("+x\n", 300)); len(got) != 13 ||
+		got[9] != "… 288 more lines" {
 		t.Errorf("%q", got)
 	}
 }
@@ -62,14 +67,19 @@ func FuzzFolded(f *testing.F) {
 func TestBecameOf(t *testing.T) {
 	for _, c := range []struct{ rule, reason, want string }{
 		{"path.workspace", "writes a file; refused by the operator", "denied by you"},
-		{"path.workspace", "writes a file; needs approval, but got none: wait for an answer: interrupted", "interrupted"},
-		{"path.workspace", "writes a file; needs approval, but got none: wait for an answer: context deadline exceeded", "denied: E"},
-		{"path.workspace", "writes a file; needs approval, but got none: wait for an answer: terminated", "interrupted"},
+		{"path.workspace", "writes a file; needs approval, but got none: wait for an answer: interrupted",
+			"interrupted"},
+		{"path.workspace", "writes a file; needs approval, but got none: wait for an answer: context deadline exceeded",
+			"denied: E"},
+		{"path.workspace", "writes a file; needs approval, but got none: wait for an answer: terminated",
+			"interrupted"},
 		{"cancelled", "the turn was cancelled before this call was decided", "interrupted"},
 		{"path.forbidden", "reads interrupted", "denied: E"},
-		{"path.workspace", "writes; the file changed during the approval question: read it again, and repeat the call", "denied: E"},
+		{"path.workspace", "writes; the file changed during the approval question: read it again, and repeat the call",
+			"denied: E"},
 	} {
-		r := record.ToolResult{Error: "denied: E", Verdict: &record.Verdict{Decision: record.Deny, Rule: c.rule, Reason: c.reason}}
+		r := record.ToolResult{Error: "denied: E",
+			Verdict: &record.Verdict{Decision: record.Deny, Rule: c.rule, Reason: c.reason}}
 		if got := becameOf(r); got != c.want {
 			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
 		}
@@ -79,13 +89,15 @@ func TestBecameOf(t *testing.T) {
 	}
 }
 
-// TestSeveral: results of calls that were open together say of which they are; a duration that nobody noticed is left out.
+// TestSeveral: results of calls that were open together say of which they are; a duration that nobody noticed is left
+// out.
 func TestSeveral(t *testing.T) {
 	var out strings.Builder
 	c := &Terminal{progress: progress{to: &out, secrets: secret.New(nil), columns: func() int { return 60 }}}
 	long := "denied: the beginning " + strings.Repeat("x", 100) + " the end"
 	for _, text := range []string{
-		`{"v":1,"kind":"tool_call","id":"1","tool":"file_read","args":{"path":"a"}}`, `{"v":1,"kind":"tool_call","id":"2","tool":"file_read","args":{"path":"b"}}`,
+		`{"v":1,"kind":"tool_call","id":"1","tool":"file_read","args":{"path":"a"}}`,
+		`{"v":1,"kind":"tool_call","id":"2","tool":"file_read","args":{"path":"b"}}`,
 		`{"v":1,"kind":"tool_result","id":"2","tool":"file_read","args":{},"status":"allowed","success":true,"output":"","metadata":{"duration_ms":1230}}`,
 		`{"v":1,"kind":"tool_result","id":"1","tool":"file_read","args":{},"status":"denied","success":false,"output":"","error":"` + long + `"}`,
 		`{"v":1,"kind":"tool_call","id":"3","tool":"time","args":{}}`,

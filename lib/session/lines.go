@@ -38,12 +38,12 @@ func (p *pipedLines) ReadMessage() (string, error) {
 // Leave implements Lines.
 func (*pipedLines) Leave() {}
 
-// terminalLines reads messages with line editing and history. The terminal is in raw mode only while a message is typed,
-// so that during a turn Ctrl-C is a signal and the gate can ask its questions.
+// terminalLines reads messages with line editing and history. The terminal is in raw mode only while a message is
+// typed, so that during a turn Ctrl-C is a signal and the gate can ask its questions.
 type terminalLines struct{ editor *terminal.Editor }
 
-// NewTerminalLines reads messages from the terminal. What was typed is kept in the file history, without its secrets; without a
-// file, only as long as the process lives.
+// NewTerminalLines reads messages from the terminal. What was typed is kept in the file history, without its secrets;
+// without a file, only as long as the process lives.
 func NewTerminalLines(history string, withhold func(string) string) Lines {
 	return &terminalLines{&terminal.Editor{In: os.Stdin, Out: os.Stdout, History: openHistory(history, withhold),
 		Size: func() int { return terminal.Width(os.Stdout) }}}

@@ -38,7 +38,8 @@ func ReadPiped(ctx context.Context, in io.Reader, tell func(event, text string, 
 		return "", envelope.Errorf(envelope.ExitError, "input.unreadable", "read standard input: %w", err).
 			WithHint("-n does not read standard input")
 	case len(b) > maxPipedBytes:
-		return "", envelope.Errorf(envelope.ExitError, "input.too_large", "standard input is longer than %d bytes", maxPipedBytes).
+		return "", envelope.Errorf(envelope.ExitError, "input.too_large", "standard input is longer than %d bytes",
+			maxPipedBytes).
 			WithHint("send only a part of it, with head -c, tail -n or grep")
 	case !utf8.Valid(b):
 		return "", envelope.Errorf(envelope.ExitError, "input.not_text", "standard input is not UTF-8 text").

@@ -62,12 +62,13 @@ func (p *progress) called(id, tool, what string) {
 // maxAgain is how many columns the argument takes by which a result is told from the others.
 const maxAgain = 30
 
-// result tells what became of a call, and how long its tool ran: not how long a person took to allow it. Where several calls
-// were open, it says of which.
+// result tells what became of a call, and how long its tool ran: not how long a person took to allow it. Where several
+// calls were open, it says of which.
 func (p *progress) result(line record.Line) {
 	var r record.ToolResult
 	if err := record.DecodeOpen(line.Bytes(), &r); err != nil {
-		r = record.ToolResult{Tool: line.Text("tool"), Status: line.Text("status"), Error: line.Text("error"), Output: line.Text("output")}
+		r = record.ToolResult{Tool: line.Text("tool"), Status: line.Text("status"), Error: line.Text("error"),
+			Output: line.Text("output")}
 	}
 	mark := "✓"
 	if r.Status != record.StatusAllowed {
@@ -96,8 +97,8 @@ func (p *progress) said(lines []string) {
 	}
 }
 
-// tell prints a line of progress for people, never into a question that is open: claw-gate holds the terminal while it asks, and
-// claw-loop lets it ask only once the call has been told of here.
+// tell prints a line of progress for people, never into a question that is open: claw-gate holds the terminal while it
+// asks, and claw-loop lets it ask only once the call has been told of here.
 func (p *progress) tell(format string, args ...any) {
 	if p.to == nil {
 		return

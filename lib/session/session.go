@@ -1,8 +1,9 @@
-// Package session is what a channel has with the agent: a claw-loop that runs, the messages that it is sent, what is shown while it
-// answers, and how a turn ends. A program of a channel says where messages come from and what a signal is; the rest is here.
+// Package session is what a channel has with the agent: a claw-loop that runs, the messages that it is sent, what is
+// shown while it answers, and how a turn ends. A program of a channel says where messages come from and what a signal
+// is; the rest is here.
 //
-// A Session knows nothing about terminals, pipes or pages: it hands each record to a Channel, of which there are two here: Terminal,
-// for people, and Pipe, for programs.
+// A Session knows nothing about terminals, pipes or pages: it hands each record to a Channel, of which there are two
+// here: Terminal, for people, and Pipe, for programs.
 package session
 
 import (

@@ -43,7 +43,8 @@ func play(t *testing.T, ch Channel) *played {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &played{in: bufio.NewReader(in), orders: bufio.NewReader(orders), out: said, signals: make(chan command.Signal)}
+	p := &played{in: bufio.NewReader(in), orders: bufio.NewReader(orders), out: said,
+		signals: make(chan command.Signal)}
 	p.session = &Session{channel: ch, program: p, in: sent, out: out, orders: told}
 	p.session.tell = func(event, text string, _ ...any) { p.told = append(p.told, event) }
 	p.session.begin(p.signals)
@@ -131,8 +132,8 @@ func TestTurn(t *testing.T) {
 	p.session.Close()
 }
 
-// TestSignals: the first signal ends the turn, the same one again is the same wish, and only a Ctrl-C of somebody who was told that
-// the turn is ending leaves at once.
+// TestSignals: the first signal ends the turn, the same one again is the same wish, and only a Ctrl-C of somebody who
+// was told that the turn is ending leaves at once.
 func TestSignals(t *testing.T) {
 	for _, c := range []struct {
 		signal os.Signal
@@ -195,7 +196,8 @@ func TestGone(t *testing.T) {
 		sig  syscall.Signal
 		code string
 		exit int
-	}{{nil, 0, "stage.died", 1}, {code(7), 0, "exit", 7}, {code(-1), 0, "stage.died", 1}, {errors.New("?"), 0, "stage.died", 1}, {code(-1), syscall.SIGINT, "cancelled", 130}} {
+	}{{nil, 0, "stage.died", 1}, {code(7), 0, "exit", 7}, {code(-1), 0, "stage.died", 1},
+		{errors.New("?"), 0, "stage.died", 1}, {code(-1), syscall.SIGINT, "cancelled", 130}} {
 		p := play(t, &heard{})
 		p.err, p.sig = c.err, c.sig
 		go func() {

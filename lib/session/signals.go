@@ -40,8 +40,8 @@ func (s *Session) signalled() *command.Signal {
 	return s.ended
 }
 
-// signals ends the running turn at the first signal, and everything at a second Ctrl-C if it does not end. Ctrl-C on a terminal reaches claw-loop and its
-// stages too, which leave it to us.
+// signals ends the running turn at the first signal, and everything at a second Ctrl-C if it does not end. Ctrl-C on a
+// terminal reaches claw-loop and its stages too, which leave it to us.
 func (s *Session) signals(signals <-chan command.Signal) {
 	for {
 		select {
@@ -73,8 +73,8 @@ func (s *Session) signal(sig command.Signal) {
 	}
 }
 
-// patience is how long a cancelled turn may take to end before a second Ctrl-C leaves at once. Until then signals are one wish: a terminal,
-// a process group and timeout(1) may all send the same.
+// patience is how long a cancelled turn may take to end before a second Ctrl-C leaves at once. Until then signals are
+// one wish: a terminal, a process group and timeout(1) may all send the same.
 const patience = time.Second
 
 func (s *Session) remind(message string) {

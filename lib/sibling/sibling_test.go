@@ -150,7 +150,8 @@ func TestQuery(t *testing.T) {
 			Said string `json:"said"`
 		}
 		err := s.Query(t.Context(), &got, "claw-mem", "ask", "-x", "--", "--y")
-		if got.Said != c.want || (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) {
+		if got.Said != c.want || (err == nil) != (c.fail == "") || err != nil &&
+			!strings.Contains(err.Error(), c.fail) {
 			t.Errorf("%s: %q, %v", c.script, got.Said, err)
 		}
 	}
@@ -163,7 +164,8 @@ func TestFailuresAreTyped(t *testing.T) {
 		script string
 		exit   int
 	}{
-		{failureOf("78", `"code":"config.invalid","message":"m"`), envelope.ExitConfig}, {`exit 78`, envelope.ExitError},
+		{failureOf("78", `"code":"config.invalid","message":"m"`), envelope.ExitConfig},
+		{`exit 78`, envelope.ExitError},
 		{`echo gibberish; exit 78`, envelope.ExitError}, {`kill -KILL $$`, envelope.ExitError},
 		{`kill -INT $$`, envelope.ExitInterrupted}, {`kill -TERM $$`, envelope.ExitTerminated},
 		{`kill -HUP $$`, envelope.ExitHungUp},

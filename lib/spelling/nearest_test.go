@@ -7,8 +7,9 @@ import (
 
 func TestNearest(t *testing.T) {
 	known := []string{"receipt", "memory list", "policy"}
-	for word, want := range map[string]string{"recipt": "receipt", "memroy": "memory", "hello": "", "receipt": "receipt",
-		"": "", strings.Repeat("x", 1000): ""} {
+	for word, want := range map[string]string{"recipt": "receipt", "memroy": "memory", "hello": "",
+		"receipt": "receipt",
+		"":        "", strings.Repeat("x", 1000): ""} {
 		if got := Nearest(word, known, 2); got != want {
 			t.Errorf("%.20s: %q", word, got)
 		}
@@ -17,7 +18,8 @@ func TestNearest(t *testing.T) {
 
 func TestLonger(t *testing.T) {
 	known := []string{"max_tool_rounds", "max_tokens", "max_cost"}
-	for word, want := range map[string]string{"max_rounds": "max_tool_rounds", "tokens": "max_tokens", "cost": "max_cost", "max": "",
+	for word, want := range map[string]string{"max_rounds": "max_tool_rounds", "tokens": "max_tokens",
+		"cost": "max_cost", "max": "",
 		"rounds_max": "", "": "", "shell": ""} {
 		if got := Longer(word, known); got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)

@@ -7,8 +7,8 @@
 //     line is skipped in constant memory;
 //  4. output is flushed whenever input is idle, and before a handler that may take long, so that every stage works as
 //     a coprocess;
-//  5. at the end of input the stage finishes, flushes and checks that the flush worked; a cancelled context ends what is
-//     in flight; a closed output ends the stage quietly, a full disk loudly;
+//  5. at the end of input the stage finishes, flushes and checks that the flush worked; a cancelled context ends what
+//     is in flight; a closed output ends the stage quietly, a full disk loudly;
 //  6. standard output carries records only.
 package stage
 
@@ -194,7 +194,8 @@ func (r *runner) one(ctx context.Context, raw []byte, bad error) error {
 	}
 	want := cmp.Or(record.VersionOf(line.Kind()), record.Version)
 	if v, ok := line.Field("v"); ok && string(v) != strconv.Itoa(want) {
-		return r.report(line, envelope.Errorf(0, "record.version", "%s record of version %.20s: this program reads version %d", line.Kind(), v, want))
+		return r.report(line, envelope.Errorf(0, "record.version",
+			"%s record of version %.20s: this program reads version %d", line.Kind(), v, want))
 	}
 	if err := r.out.Flush(); err != nil {
 		return err
@@ -215,7 +216,8 @@ func code(err error) string {
 	for _, c := range []struct {
 		err  error
 		code string
-	}{{record.ErrTooLong, "record.too_long"}, {record.ErrTooDeep, "record.too_deep"}, {record.ErrNoKind, "record.no_kind"},
+	}{{record.ErrTooLong, "record.too_long"}, {record.ErrTooDeep, "record.too_deep"},
+		{record.ErrNoKind, "record.no_kind"},
 		{record.ErrNameCase, "record.name_case"}} {
 		if errors.Is(err, c.err) {
 			return c.code
@@ -245,8 +247,9 @@ type Retryable interface{ Temporary() bool }
 func ErrorRecord(stage string, line record.Line, err error) record.Error {
 	e := envelope.From(err)
 	var t Retryable
-	return record.Error{V: record.Version, Kind: record.KindError, Stage: stage, Code: e.Code, Message: e.Message, Hint: e.Hint,
-		Ref: line.ID(), ConversationID: line.Text("conversation_id"), TurnID: line.Text("turn_id"),
+	return record.Error{V: record.Version, Kind: record.KindError, Stage: stage, Code: e.Code, Message: e.Message,
+		Hint: e.Hint,
+		Ref:  line.ID(), ConversationID: line.Text("conversation_id"), TurnID: line.Text("turn_id"),
 		Retryable: errors.As(err, &t) && t.Temporary()}
 }
 

@@ -50,14 +50,16 @@ func TestPassesThroughByteForByte(t *testing.T) {
 
 func TestHandles(t *testing.T) {
 	out, err := run(t, ping(), `{"kind":"ping","id":"1"}`+"\n")
-	if want := `{"kind":"ping","id":"1"}` + "\n" + `{"v":1,"kind":"delta","request_id":"","text":"1"}` + "\n"; err != nil || out != want {
+	if want := `{"kind":"ping","id":"1"}` + "\n" + `{"v":1,"kind":"delta","request_id":"","text":"1"}` +
+		"\n"; err != nil || out != want {
 		t.Errorf("got %q, %v", out, err)
 	}
 }
 
 func TestBadLinesBecomeErrorRecords(t *testing.T) {
 	for _, c := range []struct{ line, code string }{
-		{"nonsense", "record.syntax"}, {"", "record.syntax"}, {"{}", "record.no_kind"}, {`{"Kind":"a","kind":"b"}`, "record.name_case"},
+		{"nonsense", "record.syntax"}, {"", "record.syntax"}, {"{}", "record.no_kind"},
+		{`{"Kind":"a","kind":"b"}`, "record.name_case"},
 		{`{"kind":"ping","v":2}`, "record.version"}, {`{"kind":"ping","do":"fail","id":"p-1"}`, "error"},
 		{`{"kind":"a","b":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`, "record.too_deep"},
 		{strings.Repeat("x", record.MaxLineBytes+1), "record.too_long"},
@@ -139,10 +141,11 @@ func TestDrainGoesOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	inR, inW := io.Pipe()
 	var seen []error
-	s := Stage{Name: "drain", Drain: true, Handlers: map[record.Kind]Handler{"ping": func(ctx context.Context, _ record.Line, _ *Writer) error {
-		seen = append(seen, ctx.Err())
-		return nil
-	}}}
+	s := Stage{Name: "drain", Drain: true,
+		Handlers: map[record.Kind]Handler{"ping": func(ctx context.Context, _ record.Line, _ *Writer) error {
+			seen = append(seen, ctx.Err())
+			return nil
+		}}}
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx, inR, io.Discard) }()
 	cancel()

@@ -88,11 +88,11 @@ func Choose(ctx context.Context, prompt string, answers []string, remind func(gi
 	}
 }
 
-// AskText asks for a line of free text on /dev/tty, of at most maxBytes bytes, and returns it without its newline. It discards
-// what was typed before, but unlike Confirm it does not wait until nothing is being typed, and takes what is pasted: any line
-// is an answer, so never let one permit anything. The end of input (^D) ends the line, too. A longer line is an error. The
-// terminal's own limit for a line is 4095 bytes on Linux and 1024 on macOS: what is typed beyond does not arrive. The prompt,
-// other processes' questions, and the end of ctx are as with Confirm.
+// AskText asks for a line of free text on /dev/tty, of at most maxBytes bytes, and returns it without its newline. It
+// discards what was typed before, but unlike Confirm it does not wait until nothing is being typed, and takes what is
+// pasted: any line is an answer, so never let one permit anything. The end of input (^D) ends the line, too. A longer
+// line is an error. The terminal's own limit for a line is 4095 bytes on Linux and 1024 on macOS: what is typed beyond
+// does not arrive. The prompt, other processes' questions, and the end of ctx are as with Confirm.
 func AskText(ctx context.Context, prompt string, maxBytes int) (string, error) {
 	t, err := begin(ctx)
 	if err != nil {

@@ -183,7 +183,8 @@ func TestConfirm(t *testing.T) {
 
 func TestAskText(t *testing.T) {
 	for in, want := range map[string]string{
-		"some text\n": `"some text" <nil>`, "\n": `"" <nil>`, "cut\x04\x04": `"cut" <nil>`, "\x04": `"" <nil>`, "0123456789\n": `"0123456789" <nil>`,
+		"some text\n": `"some text" <nil>`, "\n": `"" <nil>`, "cut\x04\x04": `"cut" <nil>`, "\x04": `"" <nil>`,
+		"0123456789\n":  `"0123456789" <nil>`,
 		"0123456789a\n": `"" the answer is longer`, "é\n": `"é" <nil>`,
 	} {
 		p := newPTY(t)

@@ -147,9 +147,12 @@ const (
 
 func ctrl(letter rune) rune { return letter & 0x1f }
 
-var sequences = map[string]rune{"[A": keyUp, "[B": keyDown, "[C": keyRight, "[D": keyLeft, "OA": keyUp, "OB": keyDown, "OC": keyRight, "OD": keyLeft,
-	"[H": keyHome, "[F": keyEnd, "OH": keyHome, "OF": keyEnd, "[1~": keyHome, "[4~": keyEnd, "[7~": keyHome, "[8~": keyEnd, "[3~": keyDelete,
-	"[1;5D": keyWordLeft, "[1;5C": keyWordRight, "[1;3D": keyWordLeft, "[1;3C": keyWordRight, "b": keyWordLeft, "f": keyWordRight}
+var sequences = map[string]rune{"[A": keyUp, "[B": keyDown, "[C": keyRight, "[D": keyLeft, "OA": keyUp, "OB": keyDown,
+	"OC": keyRight, "OD": keyLeft,
+	"[H": keyHome, "[F": keyEnd, "OH": keyHome, "OF": keyEnd, "[1~": keyHome, "[4~": keyEnd, "[7~": keyHome,
+	"[8~": keyEnd, "[3~": keyDelete,
+	"[1;5D": keyWordLeft, "[1;5C": keyWordRight, "[1;3D": keyWordLeft, "[1;3C": keyWordRight, "b": keyWordLeft,
+	"f": keyWordRight}
 
 // key reads one key.
 func (e *Editor) key() (rune, error) {
@@ -308,7 +311,8 @@ func (e *Editor) draw() {
 			break
 		}
 		shown := c
-		if uniseg.StringWidth(c) == 0 || Sanitize(c) != c && !strings.ContainsRune(c, 0x200d) && !strings.ContainsRune(c, 0xfe0f) {
+		if uniseg.StringWidth(c) == 0 || Sanitize(c) != c && !strings.ContainsRune(c, 0x200d) &&
+			!strings.ContainsRune(c, 0xfe0f) {
 			shown = Escape(c)
 		}
 		width := Columns(shown)

@@ -31,8 +31,8 @@ func openPTY(t *testing.T) (master, slave *os.File) {
 	return master, open(fmt.Sprintf("/dev/pts/%d", n))
 }
 
-// TestEditorLeave: at whatever moment somebody leaves an editor, also before its line is begun, the terminal is as it was, then and
-// afterwards. What signals may do at the start of a conversation is this.
+// TestEditorLeave: at whatever moment somebody leaves an editor, also before its line is begun, the terminal is as it
+// was, then and afterwards. What signals may do at the start of a conversation is this.
 func TestEditorLeave(t *testing.T) {
 	master, slave := openPTY(t)
 	settings := func() unix.Termios {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A pasted text arrives in pieces, over a slow connection with pauses between them. People pause for longer when they have typed
-// an answer.
+// A pasted text arrives in pieces, over a slow connection with pauses between them. People pause for longer when they
+// have typed an answer.
 const (
 	stillBefore = 300 * time.Millisecond // before a question is shown
 	mostBefore  = 5 * time.Second        // of input without such a pause: then there is no question
@@ -45,8 +45,8 @@ func (t *tty) alone(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// loose does something while the terminal delivers what is typed at once, and not only whole lines: the beginning of a line is
-// input, too. None of it is shown: nobody was asked for it.
+// loose does something while the terminal delivers what is typed at once, and not only whole lines: the beginning of a
+// line is input, too. None of it is shown: nobody was asked for it.
 func (t *tty) loose(do func() error) error {
 	was, err := unix.IoctlGetTermios(t.fd, getTermios)
 	if err != nil {

@@ -16,14 +16,19 @@ func TestQuiet(t *testing.T) {
 		want                      error
 		within                    time.Duration
 	}{
-		"nothing":                       {never, 0, stillBefore, mostBefore, nil, 320 * time.Millisecond},
-		"a paste, piece by piece":       {time.Millisecond, time.Second, stillBefore, mostBefore, nil, 1400 * time.Millisecond},
-		"a paste with pauses":           {280 * time.Millisecond, 4 * time.Second, stillBefore, mostBefore, nil, 4500 * time.Millisecond},
-		"input without end":             {time.Millisecond, never, stillBefore, mostBefore, errRestless, 5100 * time.Millisecond},
-		"input with pauses without end": {250 * time.Millisecond, never, stillBefore, mostBefore, errRestless, 5300 * time.Millisecond},
-		"an answer alone":               {never, 0, stillAfter, 0, nil, 80 * time.Millisecond},
-		"an answer and more":            {time.Millisecond, never, stillAfter, 0, errRestless, 30 * time.Millisecond},
-		"an answer and more, soon":      {40 * time.Millisecond, never, stillAfter, 0, errRestless, 60 * time.Millisecond},
+		"nothing": {never, 0, stillBefore, mostBefore, nil, 320 * time.Millisecond},
+		"a paste, piece by piece": {time.Millisecond, time.Second, stillBefore, mostBefore, nil,
+			1400 * time.Millisecond},
+		"a paste with pauses": {280 * time.Millisecond, 4 * time.Second, stillBefore, mostBefore, nil,
+			4500 * time.Millisecond},
+		"input without end": {time.Millisecond, never, stillBefore, mostBefore, errRestless,
+			5100 * time.Millisecond},
+		"input with pauses without end": {250 * time.Millisecond, never, stillBefore, mostBefore, errRestless,
+			5300 * time.Millisecond},
+		"an answer alone":    {never, 0, stillAfter, 0, nil, 80 * time.Millisecond},
+		"an answer and more": {time.Millisecond, never, stillAfter, 0, errRestless, 30 * time.Millisecond},
+		"an answer and more, soon": {40 * time.Millisecond, never, stillAfter, 0, errRestless,
+			60 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -49,10 +54,12 @@ func TestQuiet(t *testing.T) {
 func TestQuietEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := quiet(ctx, func([]byte) (int, error) { return 1, nil }, stillBefore, mostBefore); !errors.Is(err, context.Canceled) {
+	if err := quiet(ctx, func([]byte) (int, error) { return 1, nil }, stillBefore, mostBefore); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
-	if err := quiet(t.Context(), func([]byte) (int, error) { return 0, errClosed }, stillBefore, mostBefore); !errors.Is(err, errClosed) {
+	if err := quiet(t.Context(), func([]byte) (int, error) { return 0, errClosed }, stillBefore,
+		mostBefore); !errors.Is(err, errClosed) {
 		t.Error(err)
 	}
 }

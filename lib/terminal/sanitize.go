@@ -24,7 +24,8 @@ func Escape(s string) string { return (&escaper{}).escape(s) }
 // other scripts stay. A carriage return before a newline is dropped. The result is safe to show, but not unambiguous.
 func Sanitize(s string) string { return (&escaper{lines: true}).escape(s) }
 
-// maxMarks is how many marks one character may bear: languages need four or five, and a thousand cover the lines around.
+// maxMarks is how many marks one character may bear: languages need four or five, and a thousand cover the lines
+// around.
 const maxMarks = 6
 
 // escaper is a text on its way to a terminal.
@@ -104,12 +105,14 @@ func Name(s string) string {
 	return b.String()
 }
 
-// composed are the scripts whose letters have their accents in them, where text is in its usual form; parts are letters that
-// make others, or are the same as another.
-var composed = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Common, unicode.Han, unicode.Hiragana,
+// composed are the scripts whose letters have their accents in them, where text is in its usual form; parts are letters
+// that make others, or are the same as another.
+var composed = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Common, unicode.Han,
+	unicode.Hiragana,
 	unicode.Katakana, unicode.Hangul, unicode.Arabic}
 
-var parts = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x0374, Hi: 0x0374, Stride: 1}, {Lo: 0x037e, Hi: 0x037e, Stride: 1},
+var parts = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x0374, Hi: 0x0374, Stride: 1},
+	{Lo: 0x037e, Hi: 0x037e, Stride: 1},
 	{Lo: 0x0387, Hi: 0x0387, Stride: 1}, {Lo: 0x1100, Hi: 0x11ff, Stride: 1}, {Lo: 0x2126, Hi: 0x212b, Stride: 1},
 	{Lo: 0xf900, Hi: 0xfaff, Stride: 1}}, R32: []unicode.Range32{{Lo: 0x2f800, Hi: 0x2fa1f, Stride: 1}}}
 
@@ -152,8 +155,8 @@ func writeEscape(b *strings.Builder, r rune) {
 	}
 }
 
-// unseen are characters that Unicode counts as letters, marks or symbols, although they show as nothing, or change what is
-// beside them.
+// unseen are characters that Unicode counts as letters, marks or symbols, although they show as nothing, or change what
+// is beside them.
 var unseen = []*unicode.RangeTable{unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point,
 	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}}} // the empty Braille pattern
 

@@ -11,13 +11,18 @@ import (
 
 func TestEscape(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain": "plain", "": "", "é😀": "é😀", "a\nb": `a\nb`, "\x1b]0;x\a": `\x1b]0;x\x07`, "\x7f": `\x7f`, "\u009b2J": `\u009b2J`,
-		"\u202eabc": `\u202eabc`, "a\u200bb": `a\u200bb`, "\U000e0041": `\U000e0041`, "\ufe0f": `\ufe0f`, "\xff\xfe": `\xff\xfe`,
-		`a\nb`: `a\\nb`, "\u2028": `\u2028`, "\ue000": `\ue000`, "\t": `\t`, "\ufeff": `\ufeff`, "\u00ad": `\u00ad`,
-		"rm\u00a0-r": `rm\u00a0-r`, "\u3000": `\u3000`, "\u034f": `\u034f`, "\u180b": `\u180b`, "\u115f": `\u115f`, "\u3164": `\u3164`,
-		"\u2800": `\u2800`, "\U000e0100": `\U000e0100`, "\U0010fffd": `\U0010fffd`, "\uffff": `\uffff`, "\u0378": `\u0378`, "\ufffd": "\ufffd",
-		"\xc3": `\xc3`, "\xed\xa0\x80": `\xed\xa0\x80`, "\xc0\xaf": `\xc0\xaf`, "\x00": `\x00`, "\u0085": `\u0085`, "\u2067x\u2069": `\u2067x\u2069`,
-		"e\u0301": "e\u0301", "日本": "日本", "\x9b": `\x9b`,
+		"plain": "plain", "": "", "é😀": "é😀", "a\nb": `a\nb`, "\x1b]0;x\a": `\x1b]0;x\x07`, "\x7f": `\x7f`,
+		"\u009b2J":  `\u009b2J`,
+		"\u202eabc": `\u202eabc`, "a\u200bb": `a\u200bb`, "\U000e0041": `\U000e0041`, "\ufe0f": `\ufe0f`,
+		"\xff\xfe": `\xff\xfe`,
+		`a\nb`:     `a\\nb`, "\u2028": `\u2028`, "\ue000": `\ue000`, "\t": `\t`, "\ufeff": `\ufeff`, "\u00ad": `\u00ad`,
+		"rm\u00a0-r": `rm\u00a0-r`, "\u3000": `\u3000`, "\u034f": `\u034f`, "\u180b": `\u180b`, "\u115f": `\u115f`,
+		"\u3164": `\u3164`,
+		"\u2800": `\u2800`, "\U000e0100": `\U000e0100`, "\U0010fffd": `\U0010fffd`, "\uffff": `\uffff`,
+		"\u0378": `\u0378`, "\ufffd": "\ufffd",
+		"\xc3": `\xc3`, "\xed\xa0\x80": `\xed\xa0\x80`, "\xc0\xaf": `\xc0\xaf`, "\x00": `\x00`, "\u0085": `\u0085`,
+		"\u2067x\u2069": `\u2067x\u2069`,
+		"e\u0301":       "e\u0301", "日本": "日本", "\x9b": `\x9b`,
 	} {
 		if got := Escape(in); got != want {
 			t.Errorf("Escape(%q) = %s, want %s", in, got, want)
@@ -48,7 +53,8 @@ func TestStreamingSanitizer(t *testing.T) {
 }
 
 func TestStreamingSanitizerHoldsLittleBack(t *testing.T) {
-	for in, want := range map[string]string{"a\xf0\x9f\x98": "a", "a\xc3": "a", "a\r": "a", "a\xff": `a\xff`, "a\x80\x80\x80\x80": `a\x80\x80\x80\x80`, "a\x1b": `a\x1b`} {
+	for in, want := range map[string]string{"a\xf0\x9f\x98": "a", "a\xc3": "a", "a\r": "a", "a\xff": `a\xff`,
+		"a\x80\x80\x80\x80": `a\x80\x80\x80\x80`, "a\x1b": `a\x1b`} {
 		var b bytes.Buffer
 		if n, err := NewSanitizer(&b).Write([]byte(in)); n != len(in) || err != nil || b.String() != want {
 			t.Errorf("%q: %q, %d, %v", in, b.String(), n, err)
@@ -102,8 +108,8 @@ func unescape(t *testing.T, s string) string {
 	return b.String()
 }
 
-// FuzzEscape checks the laws: nothing that a terminal acts on or does not show is left, and Escape can be undone, so that
-// different texts stay different.
+// FuzzEscape checks the laws: nothing that a terminal acts on or does not show is left, and Escape can be undone, so
+// that different texts stay different.
 func FuzzEscape(f *testing.F) {
 	for _, s := range []string{"a\x1b", `\x1b`, "\u202e\xff\u0085\x85", "\U000e0041\ufffd\\\n"} {
 		f.Add(s)
@@ -114,7 +120,8 @@ func FuzzEscape(f *testing.F) {
 			t.Fatalf("%q becomes %q, which is %q", a, x, back)
 		}
 		for _, r := range x + strings.NewReplacer("\n", "", "\t", "").Replace(Sanitize(a)) {
-			if unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
+			if unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector,
+				unicode.Other_Default_Ignorable_Code_Point) {
 				t.Fatalf("%q keeps %U", a, r)
 			}
 		}
@@ -130,7 +137,8 @@ func TestFitMiddle(t *testing.T) {
 		columns int
 		want    string
 	}{
-		{"abcdef", 6, "abcdef"}, {"abcdefgh", 6, "abc…gh"}, {"abcdefgh", 2, "a…"}, {"字字字字字字", 7, "字…字字"}, {"abcdefg", 5, "ab…fg"},
+		{"abcdef", 6, "abcdef"}, {"abcdefgh", 6, "abc…gh"}, {"abcdefgh", 2, "a…"}, {"字字字字字字", 7, "字…字字"},
+		{"abcdefg", 5, "ab…fg"},
 	} {
 		if got := FitMiddle(c.text, c.columns); got != c.want || Columns(got) > c.columns {
 			t.Errorf("%q in %d columns: %q, want %q", c.text, c.columns, got, c.want)

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Session names the session on the controlling terminal that this process belongs to, the same for all its programs, or "" if there is
-// no terminal. No two sessions of a machine have the same name, although device and process numbers come again.
+// Session names the session on the controlling terminal that this process belongs to, the same for all its programs, or
+// "" if there is no terminal. No two sessions of a machine have the same name, although device and process numbers come
+// again.
 func Session() string {
 	fd, err := unix.Open(ttyPath, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

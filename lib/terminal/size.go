@@ -27,7 +27,8 @@ func Size() (rows, columns int) {
 	return sensible(int(ws.Row), int(ws.Col))
 }
 
-// sensible is a size as it is told, or the usual one: a window larger than any screen would hide that a text scrolls off it.
+// sensible is a size as it is told, or the usual one: a window larger than any screen would hide that a text scrolls
+// off it.
 func sensible(rows, columns int) (int, int) {
 	if rows <= 0 || rows > absurd {
 		rows = usualRows

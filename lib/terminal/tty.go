@@ -11,13 +11,13 @@ import (
 	"golang.org/x/term"
 )
 
-// interval is how often a waiting question looks for an answer, and whether it was cancelled. Waiting by poll(2) would not
-// do: macOS cannot poll /dev/tty.
+// interval is how often a waiting question looks for an answer, and whether it was cancelled. Waiting by poll(2) would
+// not do: macOS cannot poll /dev/tty.
 const interval = 20 * time.Millisecond
 
-// tty is the controlling terminal, opened anew for one question: it may have changed hands since the last. The descriptor
-// is its own and does not block, so that no read or write, on a terminal that is stopped or that somebody else reads too,
-// can outlive the question.
+// tty is the controlling terminal, opened anew for one question: it may have changed hands since the last. The
+// descriptor is its own and does not block, so that no read or write, on a terminal that is stopped or that somebody
+// else reads too, can outlive the question.
 type tty struct {
 	fd    int
 	lock  int           // a descriptor of the terminal's own device, -1 for none
@@ -26,8 +26,8 @@ type tty struct {
 	crowded bool // more came with the line that was read last
 }
 
-// openTTY opens the terminal and makes ready for a question: no other is being asked, lines are edited and echoed by the
-// terminal, and what was typed before is gone.
+// openTTY opens the terminal and makes ready for a question: no other is being asked, lines are edited and echoed by
+// the terminal, and what was typed before is gone.
 func openTTY(ctx context.Context) (*tty, error) {
 	fd, err := unix.Open(ttyPath, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -145,7 +145,8 @@ func (t *tty) read(ctx context.Context, buf []byte) (int, error) {
 	}
 }
 
-// again returns nil if a call that failed with err is worth another try, after a pause if there is something to wait for.
+// again returns nil if a call that failed with err is worth another try, after a pause if there is something to wait
+// for.
 func (t *tty) again(ctx context.Context, err error) error {
 	switch {
 	case err == nil || errors.Is(err, unix.EINTR):

@@ -3,8 +3,8 @@ package tool
 import "net/netip"
 
 // notPublicRanges are the addresses that http never connects to (IANA special-purpose registries, RFC 6890 and its
-// updates), and why. Ranges that carry an IPv4 address inside an IPv6 one are refused whole: what they reach depends on a
-// gateway.
+// updates), and why. Ranges that carry an IPv4 address inside an IPv6 one are refused whole: what they reach depends on
+// a gateway.
 var notPublicRanges = []struct {
 	prefix netip.Prefix
 	what   string

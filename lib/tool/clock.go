@@ -13,7 +13,8 @@ func tellTime(_ context.Context, _ card.TimeArgs, env *Env) Result {
 	now := time.Now()
 	zone, offset := now.Zone()
 	r := Result{Success: true}
-	r.setText(fmt.Sprintf("local: %s %s\nutc: %s\nzone: %s (UTC%s)\nunix: %d\n", now.Format(time.RFC3339), now.Format("Monday"),
+	r.setText(fmt.Sprintf("local: %s %s\nutc: %s\nzone: %s (UTC%s)\nunix: %d\n", now.Format(time.RFC3339),
+		now.Format("Monday"),
 		now.UTC().Format(time.RFC3339), zone, offsetText(offset), now.Unix()), env)
 	return r
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// canonicalHost returns the one spelling of a host name that is checked, resolved and sent: lower case, no final dot. IP
-// addresses in any notation are refused: they belong to no domain.
+// canonicalHost returns the one spelling of a host name that is checked, resolved and sent: lower case, no final dot.
+// IP addresses in any notation are refused: they belong to no domain.
 func canonicalHost(host string) (string, error) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "" || len(host) > 253 {
@@ -16,10 +16,13 @@ func canonicalHost(host string) (string, error) {
 	labels := strings.Split(host, ".")
 	for _, label := range labels {
 		if !validLabel(label) {
-			return "", fmt.Errorf("%q is not a host name (write international names as xn--…; IP addresses are not allowed)", host)
+			return "",
+				fmt.Errorf("%q is not a host name (write international names as xn--…; IP addresses are not allowed)",
+					host)
 		}
 	}
-	// A last label that is a number is what makes inet_aton and browsers read an address: 127.1, 0x7f000001, 2130706433.
+	// A last label that is a number is what makes inet_aton and browsers read an address: 127.1, 0x7f000001,
+	// 2130706433.
 	last := labels[len(labels)-1]
 	if strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
 		return "", fmt.Errorf("%q is an IP address, want a domain name", host)

@@ -17,7 +17,8 @@ import (
 	"clawsh/lib/place"
 )
 
-// environment is what a command's programs see of the world: made here, nothing of it the parent's but PATH, LANG and TZ.
+// environment is what a command's programs see of the world: made here, nothing of it the parent's but PATH, LANG and
+// TZ.
 type environment struct {
 	list []string
 	base map[string]string
@@ -31,8 +32,10 @@ func newEnvironment(env *Env, ws *workspace, home string, deterministic bool) *e
 	if lang == "" || deterministic {
 		lang = "C.UTF-8"
 	}
-	e.list = []string{"PATH=" + strings.Join(path, ":"), "HOME=" + home, "TMPDIR=" + home, "LANG=" + lang, "TERM=dumb", "PAGER=cat",
-		"GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_OPTIONAL_LOCKS=0",
+	e.list = []string{"PATH=" + strings.Join(path, ":"), "HOME=" + home, "TMPDIR=" + home, "LANG=" + lang, "TERM=dumb",
+		"PAGER=cat",
+		"GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_OPTIONAL_LOCKS=0",
 		// A repository names programs that git is to run; these two it runs even when it only looks.
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
 		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1=/dev/null"}
@@ -41,7 +44,8 @@ func newEnvironment(env *Env, ws *workspace, home string, deterministic bool) *e
 		e.list = append(e.list, "TZ="+tz)
 	}
 	if env.Config.Sandbox.Layout == "staged" || ws.staged {
-		e.list = append(e.list, "WORKSPACE_ROOT="+ws.real, "WORKSPACE_INPUT="+ws.real+"/input", "WORKSPACE_DATA="+ws.real+"/data",
+		e.list = append(e.list, "WORKSPACE_ROOT="+ws.real, "WORKSPACE_INPUT="+ws.real+"/input", "WORKSPACE_DATA="+
+			ws.real+"/data",
 			"WORKSPACE_OUTPUT="+ws.real+"/output")
 	}
 	if deterministic {
@@ -57,7 +61,8 @@ func newEnvironment(env *Env, ws *workspace, home string, deterministic bool) *e
 // fixed are the variables that make two runs alike: time stamp, locale, time zone and seed.
 func fixed(s config.Sandbox) []string {
 	seed := strconv.FormatInt(s.Seed, 10)
-	return []string{"SOURCE_DATE_EPOCH=" + strconv.FormatInt(s.SourceDateEpoch, 10), "ZERO_AR_DATE=1", "TZ=UTC", "LC_ALL=C.UTF-8",
+	return []string{"SOURCE_DATE_EPOCH=" + strconv.FormatInt(s.SourceDateEpoch, 10), "ZERO_AR_DATE=1", "TZ=UTC",
+		"LC_ALL=C.UTF-8",
 		"CLAWSH_SEED=" + seed, "PYTHONHASHSEED=" + strconv.FormatUint(uint64(uint32(s.Seed)), 10)}
 }
 
@@ -70,14 +75,14 @@ func lookupEnv(environ []string, name string) string {
 	return ""
 }
 
-// programDirs are the directories of PATH that programs are looked for in: absolute, existing, neither in the workspace nor
-// in our home, and not writable by everybody.
+// programDirs are the directories of PATH that programs are looked for in: absolute, existing, neither in the workspace
+// nor in our home, and not writable by everybody.
 func programDirs(path string, ws *workspace, home string) []string {
 	return ProgramDirs(path, ws.real, home)
 }
 
-// ProgramDirs are the directories of a PATH that programs are looked for in: absolute, existing, neither in the workspace
-// nor in clawsh's home, and not writable by everybody.
+// ProgramDirs are the directories of a PATH that programs are looked for in: absolute, existing, neither in the
+// workspace nor in clawsh's home, and not writable by everybody.
 func ProgramDirs(path, workspace, home string) []string {
 	if path == "" {
 		path = "/usr/local/bin:/usr/bin:/bin"
@@ -88,7 +93,8 @@ func ProgramDirs(path, workspace, home string) []string {
 			continue
 		}
 		real, err := filepath.EvalSymlinks(d)
-		if err != nil || place.Within(workspace, real) || home != "" && place.Within(home, real) || slices.Contains(dirs, real) {
+		if err != nil || place.Within(workspace, real) || home != "" && place.Within(home, real) ||
+			slices.Contains(dirs, real) {
 			continue
 		}
 		if info, err := os.Stat(real); err == nil && info.IsDir() && info.Mode()&0o002 == 0 {
@@ -98,10 +104,11 @@ func ProgramDirs(path, workspace, home string) []string {
 	return dirs
 }
 
-// child is the environment of a program: the variables that the command exports. Variables that make programs load or run
-// other things are refused.
+// child is the environment of a program: the variables that the command exports. Variables that make programs load or
+// run other things are refused.
 func (e *environment) child(h interp.HandlerContext) ([]string, error) {
-	// A name comes once for each scope that knows it, the innermost last: that one counts, also where it says that there is none.
+	// A name comes once for each scope that knows it, the innermost last: that one counts, also where it says that
+	// there is none.
 	vars := map[string]expand.Variable{}
 	for name, v := range h.Env.Each {
 		vars[name] = v
@@ -133,7 +140,8 @@ func steers(name string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{"PATH", "HOME", "ZDOTDIR", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "CDPATH", "SHELL", "EDITOR", "VISUAL",
+	return slices.Contains([]string{"PATH", "HOME", "ZDOTDIR", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "CDPATH",
+		"SHELL", "EDITOR", "VISUAL",
 		"PAGER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "BROWSER", "PYTHONSTARTUP", "PYTHONHOME", "PERL5OPT", "PERL5DB",
 		"RUBYOPT", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "SSH_ASKPASS", "TERMINFO", "TERMCAP"}, name)
 }

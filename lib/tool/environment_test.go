@@ -12,10 +12,10 @@ import (
 	"clawsh/test/need"
 )
 
-// variableScripts makes scripts that set, export, unset, hide and freeze variables in each kind of scope, and have a program show
-// what it sees of them. Left out is where the interpreter differs from bash in what is exported: it forgets that of D (a loop's
-// variable, what is read, a default), remembers it of what is unset before it has a value, and ends with a function what it
-// exports of what was set in front of its name.
+// variableScripts makes scripts that set, export, unset, hide and freeze variables in each kind of scope, and have a
+// program show what it sees of them. Left out is where the interpreter differs from bash in what is exported: it
+// forgets that of D (a loop's variable, what is read, a default), remembers it of what is unset before it has a value,
+// and ends with a function what it exports of what was set in front of its name.
 type variableScripts struct {
 	*rand.Rand
 	functions int
@@ -38,8 +38,11 @@ func (v *variableScripts) list(depth int, local bool) string {
 
 func (v *variableScripts) statement(depth int, local bool) string {
 	n, m := v.name(), v.name()
-	forms := []string{"export " + n + "=" + v.value(), n + "=1; export " + n, n + "=" + v.value(), "unset " + n, "unset -v " + n + " " + m,
-		"declare -x " + n + "=" + v.value(), "export " + n + "=1 " + m + "=2", n + "=" + v.value() + " env", n + "=1 D=2 env", n + "=5 true", n + "+=7", "unset " + n + "; " + n + "=9", n + "=3; export " + n + "; unset " + n, "for D in 4 5; do env; done",
+	forms := []string{"export " + n + "=" + v.value(), n + "=1; export " + n, n + "=" + v.value(), "unset " + n,
+		"unset -v " + n + " " + m,
+		"declare -x " + n + "=" + v.value(), "export " + n + "=1 " + m + "=2", n + "=" + v.value() + " env",
+		n + "=1 D=2 env", n + "=5 true", n + "+=7", "unset " + n + "; " + n + "=9", n + "=3; export " + n + "; unset " +
+			n, "for D in 4 5; do env; done",
 		"read D <<< 6", "echo ${D:=8}", n + "=$((1+2))"}
 	if local {
 		forms = append(forms, "local "+n+"="+v.value(), "local "+n+"=1; export "+n, "local -x "+n+"="+v.value())
@@ -90,9 +93,12 @@ func TestEnvironmentOfPrograms(t *testing.T) {
 	need.Program(t, "bash")
 	env := testEnv(t)
 	environ := []string{"PATH=/usr/bin:/bin", "HELD=from outside", "LANG=C.UTF-8"}
-	scripts := []string{"export A=1; A=2; unset A; env", "export A=1; f() { unset A; env; }; f; env", "export A=1; (unset A; env); env",
-		"f() { local A=1; export A; env; unset A; env; }; f; env", "unset HELD; env", "unset HELD; HELD=1; env", "readonly A=1; export A; env",
-		"export A=1 B=2; readonly A; (unset B; env); env", "export A=1; A=2 env; env", "set -a; A=1; env; set +a; B=1; env"}
+	scripts := []string{"export A=1; A=2; unset A; env", "export A=1; f() { unset A; env; }; f; env",
+		"export A=1; (unset A; env); env",
+		"f() { local A=1; export A; env; unset A; env; }; f; env", "unset HELD; env", "unset HELD; HELD=1; env",
+		"readonly A=1; export A; env",
+		"export A=1 B=2; readonly A; (unset B; env); env", "export A=1; A=2 env; env",
+		"set -a; A=1; env; set +a; B=1; env"}
 	v := &variableScripts{Rand: rand.New(rand.NewPCG(1, 2))}
 	for range need.Rounds(60, 300) {
 		scripts = append(scripts, v.list(2, false))
@@ -102,8 +108,9 @@ func TestEnvironmentOfPrograms(t *testing.T) {
 		bash.Env = environ
 		want, _ := bash.Output()
 		var got bytes.Buffer
-		r := Interpret(t.Context(), Script{Command: script, Workspace: env.Config.WorkspaceDir, Home: t.TempDir(), Environ: environ,
-			Path: []string{"/usr/bin", "/bin"}, Bare: true}, Host{Output: &got})
+		r := Interpret(t.Context(), Script{Command: script, Workspace: env.Config.WorkspaceDir, Home: t.TempDir(),
+			Environ: environ,
+			Path:    []string{"/usr/bin", "/bin"}, Bare: true}, Host{Output: &got})
 		if r.Error != "" {
 			t.Errorf("%s\n%+v", script, r)
 			continue
@@ -117,9 +124,11 @@ func TestEnvironmentOfPrograms(t *testing.T) {
 // TestVariablesThatTheInterpreterGetsWrong: what it would do otherwise than bash without a word is refused.
 func TestVariablesThatTheInterpreterGetsWrong(t *testing.T) {
 	env := testEnv(t)
-	for _, src := range []string{"export -n HOME", "export A=1; export A -n", "if true; then export -n A B; fi", "A=1 A=2 env", "f() { A=1 B=2 A=3 f; }",
+	for _, src := range []string{"export -n HOME", "export A=1; export A -n", "if true; then export -n A B; fi",
+		"A=1 A=2 env", "f() { A=1 B=2 A=3 f; }",
 		"printf -v A x", "printf -vA x", "command printf -v A x", `p=-v; printf $p A x`} {
-		if r := call(t, env, "shell", command{src, nil}); r.Success || !strings.Contains(r.Error, "not supported here") {
+		if r := call(t, env, "shell", command{src, nil}); r.Success ||
+			!strings.Contains(r.Error, "not supported here") {
 			t.Errorf("%s: %+v", src, r)
 		}
 	}

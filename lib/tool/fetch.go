@@ -50,14 +50,18 @@ func fetch(ctx context.Context, spec fetchSpec) (*page, error) {
 }
 
 func setHeaders(req *http.Request) {
-	req.Header = http.Header{"User-Agent": {"clawsh"}, "Accept": {"text/html,text/plain,application/json,text/*;q=0.9,*/*;q=0.1"}}
+	req.Header = http.Header{"User-Agent": {"clawsh"},
+		"Accept": {"text/html,text/plain,application/json,text/*;q=0.9,*/*;q=0.1"}}
 }
 
 func (s fetchSpec) transport() *http.Transport {
 	dialer := &net.Dialer{
-		Timeout:        s.Timeout,
-		Resolver:       &net.Resolver{PreferGo: true},
-		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error { return s.checkAddress(address) },
+		Timeout:  s.Timeout,
+		Resolver: &net.Resolver{PreferGo: true},
+		ControlContext: func(_ context.Context, _, address string,
+			_ syscall.RawConn) error {
+			return s.checkAddress(address)
+		},
 	}
 	return &http.Transport{
 		Proxy:                  nil,

@@ -69,11 +69,16 @@ func TestFileReadRefuses(t *testing.T) {
 	env.Config.Security.ForbiddenPaths = []string{filepath.Join(env.Config.WorkspaceDir, "forbidden")}
 	must(t, os.Truncate(put(t, env, "sparse", ""), 1<<40))
 	for path, want := range map[string]string{
-		"": "empty", "..": "outside", "../outside.txt": "outside", outside: "outside", "/etc/passwd": "outside", "d/../../outside.txt": "outside",
-		"out": "outside", "out2": "outside", "up/outside.txt": "outside", "rootlink/etc/passwd": "outside", "~/x": "outside", "~": "outside",
-		"loop": "", "dangling": "no such", "absent": "no such", "d/absent/x": "no such", "d/in.txt/x": "", "a\x00b": "NUL",
-		"fifo": "named pipe", "sock": "socket", "d": "directory", ".": "directory",
-		"bin": "binary", "latin1": "binary", "big": "65537 bytes, the limit is 65536: read parts", "sparse": "from_line and lines",
+		"": "empty", "..": "outside", "../outside.txt": "outside", outside: "outside", "/etc/passwd": "outside",
+		"d/../../outside.txt": "outside",
+		"out":                 "outside", "out2": "outside", "up/outside.txt": "outside",
+		"rootlink/etc/passwd": "outside",
+		"~/x":                 "outside", "~": "outside",
+		"loop": "", "dangling": "no such", "absent": "no such", "d/absent/x": "no such", "d/in.txt/x": "",
+		"a\x00b": "NUL",
+		"fifo":   "named pipe", "sock": "socket", "d": "directory", ".": "directory",
+		"bin": "binary", "latin1": "binary", "big": "65537 bytes, the limit is 65536: read parts",
+		"sparse":      "from_line and lines",
 		"forbidden/x": "forbidden", strings.Repeat("x", 5000): "", strings.Repeat("d/", 3000) + "x": "",
 	} {
 		r := call(t, env, "file_read", obj{Path: path})
@@ -89,8 +94,10 @@ func TestFileReadRefuses(t *testing.T) {
 func TestFileRead(t *testing.T) {
 	env := testEnv(t)
 	hostile(t, env)
-	for _, path := range []string{"d/in.txt", "d/rel", "./d/../d/in.txt", filepath.Join(env.Config.WorkspaceDir, "d/in.txt")} {
-		if r := call(t, env, "file_read", obj{Path: path}); !r.Success || r.Output != "inside" || r.Meta.TotalBytes != 6 || r.Meta.Truncated {
+	for _, path := range []string{"d/in.txt", "d/rel", "./d/../d/in.txt",
+		filepath.Join(env.Config.WorkspaceDir, "d/in.txt")} {
+		if r := call(t, env, "file_read", obj{Path: path}); !r.Success || r.Output != "inside" ||
+			r.Meta.TotalBytes != 6 || r.Meta.Truncated {
 			t.Errorf("%s: %+v", path, r)
 		}
 	}
@@ -100,7 +107,8 @@ func TestFileRead(t *testing.T) {
 	}
 	put(t, env, "long", "HEAD"+strings.Repeat("€", 10_000)+"TAIL")
 	r := call(t, env, "file_read", obj{Path: "long"})
-	if !r.Success || !r.Meta.Truncated || r.Meta.TotalBytes != 30_008 || len(r.Output) > 4200 || !strings.HasSuffix(r.Output, "TAIL") {
+	if !r.Success || !r.Meta.Truncated || r.Meta.TotalBytes != 30_008 || len(r.Output) > 4200 ||
+		!strings.HasSuffix(r.Output, "TAIL") {
 		t.Errorf("long: %d bytes, %+v", len(r.Output), r.Meta)
 	}
 }
@@ -135,7 +143,8 @@ func TestFileReadPartsAddUp(t *testing.T) {
 			t.Errorf("read behind the end: %+v", r)
 		}
 	}
-	if r := call(t, env, "file_read", obj{Path: "f", Offset: &zero}); !r.Success || r.Meta.Truncated || len(r.Output) > 4096 {
+	if r := call(t, env, "file_read", obj{Path: "f", Offset: &zero}); !r.Success || r.Meta.Truncated ||
+		len(r.Output) > 4096 {
 		t.Errorf("offset alone: %+v", r.Meta)
 	}
 }
@@ -146,10 +155,15 @@ func TestFileWriteRefuses(t *testing.T) {
 	put(t, env, "big", "")
 	must(t, os.Chmod(put(t, env, "readonly", "x"), 0o444))
 	for path, want := range map[string]string{
-		"": "empty", "..": "outside", ".": "directory", "d": "directory", "../new.txt": "outside", outside: "outside", "/etc/x": "outside",
-		"out": "outside", "up/new.txt": "outside", "up/ws/x": "outside", "rootlink/tmp/x": "outside", "danglingout": "",
-		"d/rel": "symbolic link", "dangling": "symbolic link", "loop": "", "hard": "hard links", "fifo": "named pipe", "sock": "socket",
-		".git": ".git", ".git/config": ".git", ".git/hooks/pre-commit": ".git", ".GIT/hooks/x": ".git", "sub/.git/config": ".git",
+		"": "empty", "..": "outside", ".": "directory", "d": "directory", "../new.txt": "outside", outside: "outside",
+		"/etc/x": "outside",
+		"out":    "outside", "up/new.txt": "outside", "up/ws/x": "outside", "rootlink/tmp/x": "outside",
+		"danglingout": "",
+		"d/rel":       "symbolic link", "dangling": "symbolic link", "loop": "", "hard": "hard links",
+		"fifo": "named pipe",
+		"sock": "socket",
+		".git": ".git", ".git/config": ".git", ".git/hooks/pre-commit": ".git", ".GIT/hooks/x": ".git",
+		"sub/.git/config": ".git",
 		"innocent/config": ".git", "innocent/hooks/new": ".git", "readonly": "read-only", "d/in.txt/x": "",
 		"n\x00l": "NUL", strings.Repeat("n", 300): "", "big/\x00": "NUL",
 	} {
@@ -269,7 +283,8 @@ func TestFileList(t *testing.T) {
 		t.Errorf("got %s\nwant %s\n%+v", r.Output, want, r)
 	}
 	r = call(t, env, "file_list", obj{Path: ".", Recursive: true})
-	if !strings.Contains(r.Output, "d/in.txt") || strings.Contains(r.Output, ".git/config") || strings.Contains(r.Output, "rootlink/") {
+	if !strings.Contains(r.Output, "d/in.txt") || strings.Contains(r.Output, ".git/config") ||
+		strings.Contains(r.Output, "rootlink/") {
 		t.Errorf("recursive: %s", r.Output)
 	}
 	if r := call(t, env, "file_list", obj{Path: "d/in.txt"}); r.Output != "       6  in.txt\n" {
@@ -287,7 +302,8 @@ func TestFileListIsBounded(t *testing.T) {
 	for i := range 300 {
 		put(t, env, fmt.Sprintf("many/%03d", i), "")
 	}
-	for most, want := range map[int]string{0: "… and 100 more\n", 1: "… and 299 more\n", 299: "… and 1 more\n", 300: "299\n"} {
+	for most, want := range map[int]string{0: "… and 100 more\n", 1: "… and 299 more\n", 299: "… and 1 more\n",
+		300: "299\n"} {
 		r := call(t, env, "file_list", obj{Path: "many", MaxEntries: most})
 		if !strings.HasSuffix(r.Output, want) {
 			t.Errorf("max_entries %d: ends in %q", most, r.Output[max(0, len(r.Output)-40):])
@@ -303,8 +319,8 @@ func TestFileListIsBounded(t *testing.T) {
 	}
 }
 
-// TestSwappedDirectory has a directory of the path replaced by a link to the outside, again and again, while files are read and
-// written through it.
+// TestSwappedDirectory has a directory of the path replaced by a link to the outside, again and again, while files are
+// read and written through it.
 func TestSwappedDirectory(t *testing.T) {
 	env := testEnv(t)
 	ws := env.Config.WorkspaceDir

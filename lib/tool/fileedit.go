@@ -17,8 +17,8 @@ import (
 // maxDiffBytes bounds the diff in the result of an edit.
 const maxDiffBytes = 8 << 10
 
-// editFile replaces exact texts in a text file, all or nothing. As with file_write every reader sees the old or the new file,
-// whole. Mode, line endings, a byte-order mark and a missing last newline stay as they are.
+// editFile replaces exact texts in a text file, all or nothing. As with file_write every reader sees the old or the new
+// file, whole. Mode, line endings, a byte-order mark and a missing last newline stay as they are.
 func editFile(ctx context.Context, a card.EditArgs, env *Env) Result {
 	w, err := openFiles(env)
 	if err != nil {
@@ -80,11 +80,12 @@ func (w *workspace) edit(ctx context.Context, rel string, edits []edit.Edit, mos
 		return "", err
 	}
 	name := quoteName(w.name(rel))
-	return fmt.Sprintf("edited %s: %d replaced\n%s", name, places, edit.Bounded(edit.Diff("a/"+name, "b/"+name, old, text), maxDiffBytes)), nil
+	return fmt.Sprintf("edited %s: %d replaced\n%s", name, places,
+		edit.Bounded(edit.Diff("a/"+name, "b/"+name, old, text), maxDiffBytes)), nil
 }
 
-// idle says why edits do not fit a file; nil if they do, or if the file cannot be read. A call that was permitted to read only
-// may say that much.
+// idle says why edits do not fit a file; nil if they do, or if the file cannot be read. A call that was permitted to
+// read only may say that much.
 func (w *workspace) idle(ctx context.Context, rel string, edits []edit.Edit, most int) error {
 	f, info, err := w.openRead(ctx, rel)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -51,10 +51,13 @@ func TestFileEditRefuses(t *testing.T) {
 	must(t, os.Chmod(put(t, env, "readonly", "inside"), 0o444))
 	env.Config.Security.ForbiddenPaths = []string{filepath.Join(ws, "forbidden")}
 	for path, want := range map[string]string{
-		"": "empty", outside: "outside", "../outside.txt": "outside", "out": "outside", "up/outside.txt": "outside", "rootlink/etc/passwd": "outside",
-		"~/x": "outside", "d/rel": "symbolic link", "hard": "hard links", ".git/config": ".git", "innocent/config": ".git", "forbidden/x": "forbidden",
-		"absent": "file_write creates one", "d": "directory", "fifo": "named pipe", "sock": "socket", "bin": "binary", "latin1": "binary",
-		"big": "the limit is", "grows": "would have", "readonly": "read-only",
+		"": "empty", outside: "outside", "../outside.txt": "outside", "out": "outside", "up/outside.txt": "outside",
+		"rootlink/etc/passwd": "outside",
+		"~/x":                 "outside", "d/rel": "symbolic link", "hard": "hard links", ".git/config": ".git",
+		"innocent/config": ".git", "forbidden/x": "forbidden",
+		"absent": "file_write creates one", "d": "directory", "fifo": "named pipe", "sock": "socket", "bin": "binary",
+		"latin1": "binary",
+		"big":    "the limit is", "grows": "would have", "readonly": "read-only",
 	} {
 		r := call(t, env, "file_edit", editCall(path, "inside", "changed text"))
 		if r.Success || r.Output != "" || !strings.Contains(r.Error, want) {
@@ -64,9 +67,12 @@ func TestFileEditRefuses(t *testing.T) {
 			t.Errorf("%q: denied %v", path, r.Denied)
 		}
 	}
-	for _, args := range []string{`{}`, `{"path":"d/in.txt"}`, `{"path":"d/in.txt","edits":[]}`, `{"path":"d/in.txt","edits":[{"old":"inside"}]}`,
-		`{"path":"d/in.txt","edits":[{"old":"","new":"x"}]}`, `{"path":"d/in.txt","edits":[{"old":"inside","new":"x","count":2}]}`,
-		`{"path":"d/in.txt","edits":[{"old":"inside","new":"x"},{"old":"absent","new":"y"}]}`, `{"path":"d/in.txt","edits":{"old":"inside","new":"x"}}`} {
+	for _, args := range []string{`{}`, `{"path":"d/in.txt"}`, `{"path":"d/in.txt","edits":[]}`,
+		`{"path":"d/in.txt","edits":[{"old":"inside"}]}`,
+		`{"path":"d/in.txt","edits":[{"old":"","new":"x"}]}`,
+		`{"path":"d/in.txt","edits":[{"old":"inside","new":"x","count":2}]}`,
+		`{"path":"d/in.txt","edits":[{"old":"inside","new":"x"},{"old":"absent","new":"y"}]}`,
+		`{"path":"d/in.txt","edits":{"old":"inside","new":"x"}}`} {
 		if r := call(t, env, "file_edit", args); r.Success || r.Error == "" {
 			t.Errorf("%s: %+v", args, r)
 		}

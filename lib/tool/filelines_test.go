@@ -22,19 +22,22 @@ func TestFileReadByLines(t *testing.T) {
 	put(t, env, "wide", strings.Repeat("é", 10_000)+"\nend\n")
 	put(t, env, "big", strings.Repeat("0123456789\n", 10_000)) // more than max_file_bytes
 	for _, c := range []struct{ args, want string }{
-		{`{"path":"f","from_line":2,"lines":2}`, "     2\tline 2\n     3\tline 3\n[lines 2 to 3 of 1000; continue with from_line 4]\n"},
+		{`{"path":"f","from_line":2,"lines":2}`,
+			"     2\tline 2\n     3\tline 3\n[lines 2 to 3 of 1000; continue with from_line 4]\n"},
 		{`{"path":"f","from_line":999}`, "   999\tline 999\n  1000\tline 1000\n[lines 999 to 1000, the last]\n"},
 		{`{"path":"f","lines":1}`, "     1\tline 1\n[lines 1 to 1 of 1000; continue with from_line 2]\n"},
 		{`{"path":"unended","from_line":1}`, "     1\ta\n     2\tb\n[all 2 lines]\n"},
 		{`{"path":"empty","from_line":1}`, "(empty)\n"},
-		{`{"path":"big","from_line":9999}`, "  9999\t0123456789\n 10000\t0123456789\n[lines 9999 to 10000, the last]\n"},
+		{`{"path":"big","from_line":9999}`,
+			"  9999\t0123456789\n 10000\t0123456789\n[lines 9999 to 10000, the last]\n"},
 	} {
 		if r := call(t, env, "file_read", c.args); !r.Success || r.Output != c.want || r.Meta.Truncated {
 			t.Errorf("%s: %q %s", c.args, r.Output, r.Error)
 		}
 	}
 	r := call(t, env, "file_read", `{"path":"f","from_line":1}`)
-	if !r.Success || r.Meta.Truncated || len(r.Output) > 4096 || !strings.Contains(r.Output, "of 1000; continue with from_line ") {
+	if !r.Success || r.Meta.Truncated || len(r.Output) > 4096 ||
+		!strings.Contains(r.Output, "of 1000; continue with from_line ") {
 		t.Errorf("what does not fit: %d bytes, %.100q", len(r.Output), r.Output)
 	}
 	r = call(t, env, "file_read", `{"path":"wide","from_line":1}`)
@@ -72,13 +75,16 @@ func TestLinesKeepTheirNumbersBehindASecret(t *testing.T) {
 	body := strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n", 20)
 	put(t, env, "key", "first\n-----BEGIN PRIVATE KEY-----\n"+body+"-----END PRIVATE KEY-----\nlast\n")
 	r := call(t, env, "file_read", `{"path":"key","from_line":1}`)
-	if !r.Success || strings.Contains(r.Output, "MIIE") || !strings.Contains(r.Output, "     2\t[withheld: ") || !strings.Contains(r.Output, "    24\tlast\n[all 24 lines]") || r.Meta.Withheld != 1 {
+	if !r.Success || strings.Contains(r.Output, "MIIE") || !strings.Contains(r.Output, "     2\t[withheld: ") ||
+		!strings.Contains(r.Output, "    24\tlast\n[all 24 lines]") || r.Meta.Withheld != 1 {
 		t.Errorf("%+v", r)
 	}
-	if r = call(t, env, "file_read", `{"path":"key","from_line":10}`); strings.Contains(r.Output, "MIIE") || !strings.Contains(r.Output, "    24\tlast\n") {
+	if r = call(t, env, "file_read", `{"path":"key","from_line":10}`); strings.Contains(r.Output, "MIIE") ||
+		!strings.Contains(r.Output, "    24\tlast\n") {
 		t.Errorf("from its middle on: %+v", r)
 	}
-	if r = call(t, env, "file_search", `{"pattern":"MIIE|last"}`); strings.Contains(r.Output, "MIIE") || !strings.Contains(r.Output, "key:24: last\n") {
+	if r = call(t, env, "file_search", `{"pattern":"MIIE|last"}`); strings.Contains(r.Output, "MIIE") ||
+		!strings.Contains(r.Output, "key:24: last\n") {
 		t.Errorf("searched: %+v", r)
 	}
 }
@@ -90,7 +96,8 @@ func FuzzReadLines(f *testing.F) {
 		if from < 1 || lines < 1 || limit < 200 || limit > 1<<20 {
 			return
 		}
-		out, err := readLines(t.Context(), strings.NewReader(text), card.ReadArgs{FromLine: &from, Lines: &lines}, int64(len(text)), limit)
+		out, err := readLines(t.Context(), strings.NewReader(text), card.ReadArgs{FromLine: &from, Lines: &lines},
+			int64(len(text)), limit)
 		if err != nil {
 			return
 		}

@@ -36,8 +36,8 @@ func readText(ctx context.Context, a card.ReadArgs, env *Env) Result {
 	return r
 }
 
-// readPath reads a file, or the result of an earlier call. It returns the text that was asked for, the size of the file, and how
-// many secrets are withheld already.
+// readPath reads a file, or the result of an earlier call. It returns the text that was asked for, the size of the
+// file, and how many secrets are withheld already.
 func readPath(ctx context.Context, a card.ReadArgs, env *Env) (string, int64, int, error) {
 	if id, ok := strings.CutPrefix(a.Path, result.Prefix); ok {
 		f, err := env.Results.Open(env.ConversationID, id)

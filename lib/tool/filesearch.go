@@ -70,14 +70,17 @@ func newSearch(ctx context.Context, a card.SearchArgs, env *Env) (*search, error
 	return s, nil
 }
 
-// compilePattern compiles a pattern that a line can be looked through for in time. Nothing can end that in the middle of a line.
+// compilePattern compiles a pattern that a line can be looked through for in time. Nothing can end that in the middle
+// of a line.
 func compilePattern(expr string) (*regexp.Regexp, error) {
 	tree, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
 		return nil, fmt.Errorf("%w (RE2 syntax: no lookaround, no back references; escape ( [ { . * + ? with \\)", err)
 	}
 	if n := steps(tree); n > maxPatternSteps {
-		return nil, fmt.Errorf("its repetitions make it too large: {m,n} counts n times, which makes %d, and the limit is %d", n, maxPatternSteps)
+		return nil,
+			fmt.Errorf("its repetitions make it too large: {m,n} counts n times, which makes %d, and the limit is %d",
+				n, maxPatternSteps)
 	}
 	return regexp.Compile(expr)
 }

@@ -27,20 +27,24 @@ func TestFileSearch(t *testing.T) {
 		{`{"pattern":"todo","path":"a.txt"}`, "a.txt:1: todo one\n"},
 		{`{"pattern":"todo","path":"a.txt","ignore_case":true}`, "a.txt:1: todo one\na.txt:3: TODO two\n"},
 		{`{"pattern":"one$","path":"a.txt","context":1}`, "a.txt:1: todo one\na.txt-2- nothing\n"},
-		{`{"pattern":"^func (\\w+)","context":2}`, "b/two.go-2- \nb/two.go-3- // TODO: later\nb/two.go:4: func Two() {}\n[1 binary file skipped]\n"},
+		{`{"pattern":"^func (\\w+)","context":2}`,
+			"b/two.go-2- \nb/two.go-3- // TODO: later\nb/two.go:4: func Two() {}\n[1 binary file skipped]\n"},
 		{`{"pattern":"nowhere"}`, "no match in 5 files\n[1 binary file skipped]\n"},
-		{`{"pattern":"TODO","limit":1}`, "a.txt:3: TODO two\n[stopped at 1 match: narrow pattern, path or glob, or raise limit (at most 1000)]\n"},
+		{`{"pattern":"TODO","limit":1}`,
+			"a.txt:3: TODO two\n[stopped at 1 match: narrow pattern, path or glob, or raise limit (at most 1000)]\n"},
 	} {
 		if r := call(t, env, "file_search", c.args); !r.Success || r.Output != c.want {
 			t.Errorf("%s:\n%s%s\nwant\n%s", c.args, r.Output, r.Error, c.want)
 		}
 	}
 	r := call(t, env, "file_search", `{"pattern":"TODO","path":"long"}`)
-	if !r.Success || len(r.Output) > 400 || !strings.Contains(r.Output, "…xxx") || !strings.Contains(r.Output, "TODOyyy") {
+	if !r.Success || len(r.Output) > 400 || !strings.Contains(r.Output, "…xxx") ||
+		!strings.Contains(r.Output, "TODOyyy") {
 		t.Errorf("a long line: %q", r.Output)
 	}
 	put(t, env, "groups", "m\n1\n2\n3\n4\nm\n")
-	if r := call(t, env, "file_search", `{"pattern":"m","path":"groups","context":1}`); r.Output != "groups:1: m\ngroups-2- 1\n--\ngroups-5- 4\ngroups:6: m\n" {
+	if r := call(t, env, "file_search",
+		`{"pattern":"m","path":"groups","context":1}`); r.Output != "groups:1: m\ngroups-2- 1\n--\ngroups-5- 4\ngroups:6: m\n" {
 		t.Errorf("groups: %q", r.Output)
 	}
 }
@@ -50,7 +54,8 @@ func TestFileSearchRefuses(t *testing.T) {
 	outside := hostile(t, env)
 	put(t, env, "forbidden/x", "secret")
 	env.Config.Security.ForbiddenPaths = []string{filepath.Join(env.Config.WorkspaceDir, "forbidden")}
-	for _, path := range []string{outside, "..", "../outside.txt", "out", "out2", "up", "rootlink/etc", "~", "forbidden", "forbidden/x", "loop", "dangling", "absent", "fifo", "sock"} {
+	for _, path := range []string{outside, "..", "../outside.txt", "out", "out2", "up", "rootlink/etc", "~",
+		"forbidden", "forbidden/x", "loop", "dangling", "absent", "fifo", "sock"} {
 		r := call(t, env, "file_search", card.SearchArgs{Pattern: ".", Path: path})
 		if path == "up" { // the workspace's own parent
 			path = "up/"
@@ -65,9 +70,12 @@ func TestFileSearchRefuses(t *testing.T) {
 	if !r.Success || r.Output != "d/in.txt:1: inside\n[1 place could not be read]\n" {
 		t.Errorf("%+v", r)
 	}
-	for _, args := range []string{`{}`, `{"pattern":""}`, `{"pattern":"("}`, `{"pattern":"(?=x)"}`, `{"pattern":"x","limit":0}`, `{"pattern":"x","limit":1001}`,
-		`{"pattern":"x","context":11}`, `{"pattern":"x","context":-1}`, `{"pattern":"x","glob":5}`, `{"pattern":"x","root":"/"}`,
-		`{"pattern":"` + strings.Repeat("x", 1001) + `"}`, `{"pattern":"x","glob":"` + strings.Repeat("x", 501) + `"}`} {
+	for _, args := range []string{`{}`, `{"pattern":""}`, `{"pattern":"("}`, `{"pattern":"(?=x)"}`,
+		`{"pattern":"x","limit":0}`, `{"pattern":"x","limit":1001}`,
+		`{"pattern":"x","context":11}`, `{"pattern":"x","context":-1}`, `{"pattern":"x","glob":5}`,
+		`{"pattern":"x","root":"/"}`,
+		`{"pattern":"` + strings.Repeat("x", 1001) + `"}`, `{"pattern":"x","glob":"` + strings.Repeat("x", 501) +
+			`"}`} {
 		if r := call(t, env, "file_search", args); r.Success || !strings.Contains(r.Error, "invalid arguments") {
 			t.Errorf("%.60s: %+v", args, r)
 		}
@@ -78,7 +86,8 @@ func TestFileSearchIsBounded(t *testing.T) {
 	env := testEnv(t)
 	put(t, env, "much", strings.Repeat("a line that matches\n", 3000))
 	r := call(t, env, "file_search", `{"pattern":"matches","limit":1000}`)
-	if !r.Success || r.Meta.Truncated || len(r.Output) > env.Config.Limits.MaxOutputBytes || !strings.Contains(r.Output, "which fill the output") {
+	if !r.Success || r.Meta.Truncated || len(r.Output) > env.Config.Limits.MaxOutputBytes ||
+		!strings.Contains(r.Output, "which fill the output") {
 		t.Errorf("%d bytes, %+v", len(r.Output), r.Meta)
 	}
 	put(t, env, "slow", strings.Repeat(strings.Repeat("ab", 500)+"\n", 60)) // within max_file_bytes
@@ -119,8 +128,10 @@ func searchUntil(t *testing.T, env *Env, args string, most int) (Result, int) {
 func TestFileSearchPatternsAreBounded(t *testing.T) {
 	env := testEnv(t)
 	put(t, env, "a", "a\n")
-	for _, p := range []string{strings.Repeat("(a?){1000}", 80) + "b", "(a?){1000}{3}", "((a{1,50}){50}b?){50}", strings.Repeat("x{0,1000}", 100)} {
-		if r := call(t, env, "file_search", fmt.Sprintf(`{"pattern":%q}`, p)); r.Success || !strings.Contains(r.Error, "repe") {
+	for _, p := range []string{strings.Repeat("(a?){1000}", 80) + "b", "(a?){1000}{3}", "((a{1,50}){50}b?){50}",
+		strings.Repeat("x{0,1000}", 100)} {
+		if r := call(t, env, "file_search", fmt.Sprintf(`{"pattern":%q}`, p)); r.Success ||
+			!strings.Contains(r.Error, "repe") {
 			t.Errorf("%s: %+v", p, r)
 		}
 	}
@@ -134,7 +145,8 @@ func TestFileSearchPatternsAreBounded(t *testing.T) {
 	if least := 300 * 301 / (lookAfter + 301); !r.Success || looks < least {
 		t.Errorf("it looked %d times at the time, want %d: %+v", looks, least, r)
 	}
-	if r, looks = searchUntil(t, env, `{"pattern":"(a?){50}b"}`, 10); !r.Success || !strings.Contains(r.Output, "stopped for time") || looks > 20 {
+	if r, looks = searchUntil(t, env, `{"pattern":"(a?){50}b"}`, 10); !r.Success ||
+		!strings.Contains(r.Output, "stopped for time") || looks > 20 {
 		t.Errorf("after %d looks: %+v", looks, r)
 	}
 }
@@ -143,7 +155,8 @@ func TestFileSearchHonoursGitignore(t *testing.T) {
 	env := testEnv(t)
 	put(t, env, ".gitignore", "*.log\n!keep.log\nbuild/\n/top\ndocs/*.tmp\n# comment\nodd\\ \n**/gen/**\n")
 	put(t, env, "sub/.gitignore", "!again.log\n*.go\n")
-	for _, name := range []string{"a.log", "keep.log", "build/x", "sub/build/x", "top", "sub/top", "docs/a.tmp", "docs/d/a.tmp", "sub/again.log", "sub/b.log", "sub/x.go", "x.go",
+	for _, name := range []string{"a.log", "keep.log", "build/x", "sub/build/x", "top", "sub/top", "docs/a.tmp",
+		"docs/d/a.tmp", "sub/again.log", "sub/b.log", "sub/x.go", "x.go",
 		"sub/gen/x", "gen/x", "odd ", ".hidden"} {
 		put(t, env, name, "needle\n")
 	}
@@ -153,7 +166,8 @@ func TestFileSearchHonoursGitignore(t *testing.T) {
 		t.Errorf("%s%s", r.Output, r.Error)
 	}
 	// from below the rules of the directories above hold; what is named itself is searched, ignored or not
-	if r = call(t, env, "file_search", `{"pattern":"needle","path":"sub"}`); r.Output != "sub/again.log:1: needle\nsub/top:1: needle\n" {
+	if r = call(t, env, "file_search",
+		`{"pattern":"needle","path":"sub"}`); r.Output != "sub/again.log:1: needle\nsub/top:1: needle\n" {
 		t.Errorf("%s%s", r.Output, r.Error)
 	}
 	if r = call(t, env, "file_search", `{"pattern":"needle","path":"build"}`); r.Output != "build/x:1: needle\n" {
@@ -166,10 +180,14 @@ func TestGlobs(t *testing.T) {
 		glob, path string
 		want       bool
 	}{
-		{"*.go", "a.go", true}, {"*.go", "a/b.go", false}, {"**/*.go", "a.go", true}, {"**/*.go", "a/b/c.go", true}, {"a/**", "a/b/c", true},
-		{"a/**", "b/a/c", false}, {"a/**/b", "a/b", true}, {"a/**/b", "a/x/y/b", true}, {"a**b", "axxb", true}, {"a**b", "ax/b", false},
-		{"?", "é", true}, {"?", "/", false}, {"[a-c]x", "bx", true}, {"[!a-c]x", "bx", false}, {"[!a-c]x", "dx", true}, {"[", "[", true},
-		{"[]]", "]", true}, {"x[", "x[", true}, {`\*`, "*", true}, {`\*`, "a", false}, {"{a,b}.c", "b.c", true}, {"{a,b", "{a,b", true},
+		{"*.go", "a.go", true}, {"*.go", "a/b.go", false}, {"**/*.go", "a.go", true}, {"**/*.go", "a/b/c.go", true},
+		{"a/**", "a/b/c", true},
+		{"a/**", "b/a/c", false}, {"a/**/b", "a/b", true}, {"a/**/b", "a/x/y/b", true}, {"a**b", "axxb", true},
+		{"a**b", "ax/b", false},
+		{"?", "é", true}, {"?", "/", false}, {"[a-c]x", "bx", true}, {"[!a-c]x", "bx", false}, {"[!a-c]x", "dx", true},
+		{"[", "[", true},
+		{"[]]", "]", true}, {"x[", "x[", true}, {`\*`, "*", true}, {`\*`, "a", false}, {"{a,b}.c", "b.c", true},
+		{"{a,b", "{a,b", true},
 		{"a.b", "axb", false}, {"é*", "éa", true}, {"(a)", "(a)", true}, {"a+", "aa", false},
 	} {
 		re, err := compileGlob(c.glob, true)
@@ -211,7 +229,8 @@ func FuzzSearchStaysInside(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if r := Run(t.Context(), tool, args, env); strings.Contains(r.Output, "treasure") || strings.Contains(r.Output, "root:x") {
+		if r := Run(t.Context(), tool, args, env); strings.Contains(r.Output, "treasure") ||
+			strings.Contains(r.Output, "root:x") {
 			t.Fatalf("%q %q: %+v", path, glob, r)
 		}
 	})

@@ -14,13 +14,14 @@ import (
 	"clawsh/lib/spelling"
 )
 
-// writeFile writes a text file of the workspace. What is overwritten or created is either the old or the new file, whole, for
-// every reader and after every crash. What is appended is one write at the end of the file, so that other programs can
-// append to it too; a crash may leave a part of it.
+// writeFile writes a text file of the workspace. What is overwritten or created is either the old or the new file,
+// whole, for every reader and after every crash. What is appended is one write at the end of the file, so that other
+// programs can append to it too; a crash may leave a part of it.
 func writeFile(ctx context.Context, a card.WriteArgs, env *Env) Result {
 	most := env.Config.Limits.MaxFileBytes
 	if len(a.Content) > most {
-		return failf("write %q: the content has %d bytes, the limit is %d: write it in parts with mode append", a.Path, len(a.Content), most)
+		return failf("write %q: the content has %d bytes, the limit is %d: write it in parts with mode append", a.Path,
+			len(a.Content), most)
 	}
 	w, err := openFiles(env)
 	if err != nil {
@@ -63,7 +64,8 @@ func (w *workspace) write(ctx context.Context, rel string, a card.WriteArgs) err
 	return w.replace(rel, data, old, w.root.Rename)
 }
 
-// replace writes a temporary file beside the target and puts it in its place. A crash leaves the temporary file at most.
+// replace writes a temporary file beside the target and puts it in its place. A crash leaves the temporary file at
+// most.
 func (w *workspace) replace(rel string, data []byte, old fs.FileInfo, put func(from, to string) error) (err error) {
 	temp := filepath.Join(filepath.Dir(rel), ".clawsh-"+rand.Text()+".tmp")
 	f, err := w.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -91,8 +93,8 @@ func (w *workspace) replace(rel string, data []byte, old fs.FileInfo, put func(f
 	return w.syncDir(filepath.Dir(rel))
 }
 
-// linkNew gives the file its name only if nothing has it. Where there are no hard links, a file that appears at the same
-// moment is overwritten.
+// linkNew gives the file its name only if nothing has it. Where there are no hard links, a file that appears at the
+// same moment is overwritten.
 func (w *workspace) linkNew(from, to string) error {
 	err := w.root.Link(from, to)
 	switch {

@@ -10,8 +10,8 @@ import (
 // maxGlobBytes bounds a pattern of names.
 const maxGlobBytes = 500
 
-// compileGlob makes a regular expression of a pattern for slash-separated paths: * and ? stay within a name, ** goes over any
-// number of directories, [a-z], [!a-z] and \x are as in the shell, and {a,b} where braces is set.
+// compileGlob makes a regular expression of a pattern for slash-separated paths: * and ? stay within a name, ** goes
+// over any number of directories, [a-z], [!a-z] and \x are as in the shell, and {a,b} where braces is set.
 func compileGlob(glob string, braces bool) (*regexp.Regexp, error) {
 	if len(glob) > maxGlobBytes {
 		return nil, fmt.Errorf("a pattern of names has at most %d bytes", maxGlobBytes)
@@ -57,7 +57,8 @@ func compileGlob(glob string, braces bool) (*regexp.Regexp, error) {
 	return regexp.Compile(validText(b.String())) // a name that is not UTF-8 cannot be given
 }
 
-// globSet translates [a-z] at the beginning of a pattern, and tells how many bytes it has. One that is not closed is a bracket.
+// globSet translates [a-z] at the beginning of a pattern, and tells how many bytes it has. One that is not closed is a
+// bracket.
 func globSet(glob string) (string, int) {
 	i, not := 1, ""
 	if i < len(glob) && (glob[i] == '!' || glob[i] == '^') {

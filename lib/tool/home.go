@@ -10,8 +10,8 @@ import (
 	"clawsh/lib/durable"
 )
 
-// privateHome is the directory that a command sees as HOME and TMPDIR. It is made when it is first needed, since making a
-// directory can take as long as starting a program, and removed with all that is in it when the command has ended.
+// privateHome is the directory that a command sees as HOME and TMPDIR. It is made when it is first needed, since making
+// a directory can take as long as starting a program, and removed with all that is in it when the command has ended.
 type privateHome struct {
 	dir  string
 	once sync.Once

@@ -14,8 +14,8 @@ import (
 	"clawsh/lib/durable"
 )
 
-// Homes is a directory for the private homes of a process's commands. Whoever uses it shares a lock on it, which the kernel takes
-// back however a process ends: what nobody has locked, nobody uses.
+// Homes is a directory for the private homes of a process's commands. Whoever uses it shares a lock on it, which the
+// kernel takes back however a process ends: what nobody has locked, nobody uses.
 type Homes struct {
 	Dir  string
 	lock *os.File
@@ -80,8 +80,8 @@ func removeHomes(dir string) {
 	os.Remove(dir)
 }
 
-// SweepHomes removes from a directory of temporary files the homes that killed processes have left, and returns their names: only
-// what this user has made, nobody else can have written to, and nobody uses.
+// SweepHomes removes from a directory of temporary files the homes that killed processes have left, and returns their
+// names: only what this user has made, nobody else can have written to, and nobody uses.
 func SweepHomes(temp string) []string {
 	d, err := os.Open(temp)
 	if err != nil {
@@ -92,7 +92,8 @@ func SweepHomes(temp string) []string {
 	for {
 		names, err := d.Readdirnames(1000)
 		for _, name := range names {
-			if rest, ok := strings.CutPrefix(name, homesPrefix); ok && isRandom(rest) && sweepHome(filepath.Join(temp, name)) {
+			if rest, ok := strings.CutPrefix(name, homesPrefix); ok && isRandom(rest) &&
+				sweepHome(filepath.Join(temp, name)) {
 				swept = append(swept, name)
 			}
 		}

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestSweepHomes: of everything that may lie among temporary files, what a killed process has left goes, and nothing else.
+// TestSweepHomes: of everything that may lie among temporary files, what a killed process has left goes, and nothing
+// else.
 func TestSweepHomes(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -40,7 +41,8 @@ func TestSweepHomes(t *testing.T) {
 	}
 	alive.Close() // one of two processes was killed
 	kept = append(kept, second.Dir, temp+"/kept/inside")
-	for _, name := range []string{"clawsh-home-", homesPrefix + "short", homesPrefix + strings.ToLower(rand.Text()), homesPrefix + rand.Text() + "X",
+	for _, name := range []string{"clawsh-home-", homesPrefix + "short", homesPrefix + strings.ToLower(rand.Text()),
+		homesPrefix + rand.Text() + "X",
 		"clawsh-bin-" + rand.Text(), "x" + homesPrefix + rand.Text()} {
 		kept = append(kept, home(name))
 	}

@@ -44,7 +44,8 @@ func (p *page) result(env *Env) Result {
 		p.Body = p.Body[:len(p.Body)-partialEnd(string(p.Body[max(0, len(p.Body)-4):]))]
 	}
 	if !isText(p.Body) {
-		r.Success, r.Error = false, fmt.Sprintf("the response is binary or not UTF-8 (%s, %s)", contentType(p.ContentType), spelling.Count(len(p.Body), "byte"))
+		r.Success, r.Error = false, fmt.Sprintf("the response is binary or not UTF-8 (%s, %s)",
+			contentType(p.ContentType), spelling.Count(len(p.Body), "byte"))
 		r.Meta.TotalBytes = int64(len(p.Body))
 	} else {
 		r.setFound(string(p.Body), env)

@@ -76,8 +76,8 @@ func (s ignores) rules() (n int) {
 // lookEach is how many rules are tried between two looks at the time: one may take a millisecond.
 const lookEach = 64
 
-// match tells whether a path is ignored: the last rule that matches decides, of the innermost file that has one. A hostile tree has
-// thousands of slow rules for each of its names: what is over before it is decided is ignored.
+// match tells whether a path is ignored: the last rule that matches decides, of the innermost file that has one. A
+// hostile tree has thousands of slow rules for each of its names: what is over before it is decided is ignored.
 func (s ignores) match(rel string, dir bool, over func() bool) bool {
 	tried := 0
 	for i := len(s) - 1; i >= 0; i-- {

@@ -12,10 +12,12 @@ import (
 // maxGrowth is how much memory the interpreter may take in this process: doubling a string forty times must not end it.
 const maxGrowth = 256 << 20
 
-// lastTime is what is left of the process's time when a command is stopped, to report it: at the limit the kernel kills without a word.
+// lastTime is what is left of the process's time when a command is stopped, to report it: at the limit the kernel kills
+// without a word.
 const lastTime = 150 * time.Millisecond
 
-// watchLimits stops a command under which this process grows too much, or comes to the end of its processor time. The function that it returns ends the watch.
+// watchLimits stops a command under which this process grows too much, or comes to the end of its processor time. The
+// function that it returns ends the watch.
 func watchLimits(stop func(error)) func() {
 	done := make(chan struct{})
 	var wg sync.WaitGroup

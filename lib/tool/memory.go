@@ -51,10 +51,12 @@ func checkQuery(a card.MemoryArgs) error {
 
 // filters are the names of claw-mem's flags with their values.
 func filters(a card.MemoryArgs) [][2]string {
-	return [][2]string{{"role", a.Role}, {"tool", a.Tool}, {"since", a.Since}, {"until", a.Until}, {"conversation", a.ConversationID}}
+	return [][2]string{{"role", a.Role}, {"tool", a.Tool}, {"since", a.Since}, {"until", a.Until},
+		{"conversation", a.ConversationID}}
 }
 
-// memoryWords are the words after claw-mem's name. A value is one word with its flag, so that none can be taken for a flag of its own.
+// memoryWords are the words after claw-mem's name. A value is one word with its flag, so that none can be taken for a
+// flag of its own.
 func memoryWords(a card.MemoryArgs, most int) []string {
 	words := []string{"search", fmt.Sprintf("--limit=%d", most)}
 	for _, f := range filters(a) {

@@ -21,7 +21,8 @@ func (w *workspace) openRead(ctx context.Context, rel string) (*os.File, fs.File
 	if err != nil {
 		return nil, nil, why(err)
 	}
-	// The file may have been replaced since: O_NONBLOCK keeps a FIFO from blocking, and the descriptor is checked again.
+	// The file may have been replaced since: O_NONBLOCK keeps a FIFO from blocking, and the descriptor is checked
+	// again.
 	f, err := w.root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, why(err)

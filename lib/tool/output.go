@@ -107,7 +107,8 @@ func shorten(text string, limit int, from string) (string, bool) {
 		return text, false
 	}
 	head, tail := text[:limit/2], text[len(text)-limit/2:]
-	return piece{head, tail, int64(len(text) - len(head) - len(tail)), int64(strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1), from}.join(limit), true
+	return piece{head, tail, int64(len(text) - len(head) - len(tail)),
+		int64(strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1), from}.join(limit), true
 }
 
 // piece is a text of which the middle is left out.
@@ -118,8 +119,9 @@ type piece struct {
 	from       string // where it can be read
 }
 
-// join puts a note of what was left out between head and tail. Lines that were cut through go too, unless they are most of what
-// there is; so do characters that were cut through, and what became longer than its half because invalid bytes were replaced.
+// join puts a note of what was left out between head and tail. Lines that were cut through go too, unless they are most
+// of what there is; so do characters that were cut through, and what became longer than its half because invalid bytes
+// were replaced.
 func (p piece) join(limit int) string {
 	half := limit / 2
 	whole := len(p.head) + len(p.tail)

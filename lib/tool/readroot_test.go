@@ -25,7 +25,8 @@ func withRoot(t *testing.T) (*Env, string) {
 			t.Fatal(err)
 		}
 	}
-	for name, to := range map[string]string{"out": "../logx/c", "abs": root + "/a.log", "rel": "sub/b.log", "up": "..", "hidden": "secret/key"} {
+	for name, to := range map[string]string{"out": "../logx/c", "abs": root + "/a.log", "rel": "sub/b.log", "up": "..",
+		"hidden": "secret/key"} {
 		if err := os.Symlink(to, filepath.Join(root, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -41,22 +42,27 @@ func withRoot(t *testing.T) (*Env, string) {
 func TestReadRoot(t *testing.T) {
 	env, root := withRoot(t)
 	for _, path := range []string{"/a.log", "/sub/b.log", "/abs", "/rel", "/sub/../a.log"} {
-		if r := call(t, env, "file_read", map[string]any{"path": root + path}); !r.Success || !strings.Contains(r.Output, "text of") {
+		if r := call(t, env, "file_read", map[string]any{"path": root + path}); !r.Success ||
+			!strings.Contains(r.Output, "text of") {
 			t.Errorf("%s: %+v", path, r)
 		}
 	}
-	for _, path := range []string{"/out", "/up/ws/own", "/secret/key", "/hidden", "/../logx/c", "x/c", "/fifo", "/none", "/sub"} {
+	for _, path := range []string{"/out", "/up/ws/own", "/secret/key", "/hidden", "/../logx/c", "x/c", "/fifo", "/none",
+		"/sub"} {
 		if r := call(t, env, "file_read", map[string]any{"path": root + path}); r.Success {
 			t.Errorf("%s: %+v", path, r)
 		}
 	}
-	for tool, args := range map[string]map[string]any{"file_write": {"path": root + "/a.log", "content": "x"}, "file_edit": {"path": root + "/a.log", "edits": []map[string]string{{"old": "text", "new": "x"}}}} {
+	for tool, args := range map[string]map[string]any{"file_write": {"path": root + "/a.log", "content": "x"},
+		"file_edit": {"path": root + "/a.log", "edits": []map[string]string{{"old": "text", "new": "x"}}}} {
 		if r := call(t, env, tool, args); r.Success || !r.Denied {
 			t.Errorf("%s: %+v", tool, r)
 		}
 	}
-	for script, denied := range map[string]bool{"cat() { while read -r l; do echo \"$l\"; done; }; cat <" + root + "/a.log": false, "echo x >" + root + "/new": true, "echo x >>" + root + "/a.log": true,
-		"read x <" + root + "/secret/key": true, "read x <" + root + "/out": true, "[ -e " + root + "/../logx/c ]": true} {
+	for script, denied := range map[string]bool{"cat() { while read -r l; do echo \"$l\"; done; }; cat <" + root +
+		"/a.log": false, "echo x >" + root + "/new": true, "echo x >>" + root + "/a.log": true,
+		"read x <" + root + "/secret/key": true, "read x <" + root + "/out": true, "[ -e " + root +
+			"/../logx/c ]": true} {
 		if r := call(t, env, "shell", map[string]any{"command": script}); r.Denied != denied {
 			t.Errorf("%s: %+v", script, r)
 		}
@@ -81,7 +87,8 @@ func TestReadRootReplaced(t *testing.T) {
 func TestWorkspaceReplaced(t *testing.T) {
 	env := testEnv(t)
 	env.Config.Workspace.ID = "1:1"
-	for tool, args := range map[string]map[string]any{"file_list": {}, "file_write": {"path": "x", "content": "x"}, "shell": {"command": "pwd"}} {
+	for tool, args := range map[string]map[string]any{"file_list": {}, "file_write": {"path": "x", "content": "x"},
+		"shell": {"command": "pwd"}} {
 		if r := call(t, env, tool, args); r.Success || !strings.Contains(r.Error, "replaced") {
 			t.Errorf("%s: %+v", tool, r)
 		}

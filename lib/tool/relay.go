@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// sink is where all of a command's output goes. It is not a file, so that no program gets the interpreter's own description of
-// it, whose mode it could change, or which it could open again to read. Output that is not taken ends the command.
+// sink is where all of a command's output goes. It is not a file, so that no program gets the interpreter's own
+// description of it, whose mode it could change, or which it could open again to read. Output that is not taken ends
+// the command.
 type sink struct {
 	to   io.Writer
 	halt func(error) error
@@ -27,8 +28,8 @@ func (o *sink) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// relayGrace is how long a program's output is read on when it has ended, and something that it left keeps the pipe open;
-// relayRest bounds what is read then: the largest pipe.
+// relayGrace is how long a program's output is read on when it has ended, and something that it left keeps the pipe
+// open; relayRest bounds what is read then: the largest pipe.
 const (
 	relayGrace = 200 * time.Millisecond
 	relayRest  = 1 << 20

@@ -38,9 +38,9 @@ func withTimeout(ctx context.Context, d, most time.Duration) (context.Context, c
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// Run runs a tool within its configured timeout and measures it. When ctx ends, its cause (context.Cause) is named in the
-// result. A tool that does not stop then is given up two seconds later. A panic of a tool is logged with its stack and
-// reported as a failure.
+// Run runs a tool within its configured timeout and measures it. When ctx ends, its cause (context.Cause) is named in
+// the result. A tool that does not stop then is given up two seconds later. A panic of a tool is logged with its stack
+// and reported as a failure.
 func Run(ctx context.Context, t Tool, args record.Raw, env *Env) Result {
 	start := time.Now()
 	most := seconds(env.Config.Limits.Seconds(t.TimeoutMost))

@@ -50,8 +50,8 @@ func sendMessage(w io.Writer, v any) error {
 func receiveMessage(r io.Reader, v any) error { return record.ReadFrame(r, maxScriptMessage, v) }
 
 // Serve tells an interpreter its script and answers what it asks, until it has ended. It fills in what it reported,
-// what it was refused, and its last words if it crashed: what comes after nonsense is not read. Once ctx is done nothing is
-// permitted any more, and what that left undecided is not refused.
+// what it was refused, and its last words if it crashed: what comes after nonsense is not read. Once ctx is done
+// nothing is permitted any more, and what that left undecided is not refused.
 func (l *Launched) Serve(ctx context.Context, launch Launch, to io.Writer, from io.Reader) {
 	in := bufio.NewReader(from)
 	if err := sendMessage(to, launch.Script); err != nil {

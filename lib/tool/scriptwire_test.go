@@ -67,17 +67,27 @@ func TestInterpreterCannotUndoARefusal(t *testing.T) {
 			}
 			sendMessage(out, question{Report: &Report{}})
 		}, "denied: it is forbidden", false, true},
-		"silence after a refusal": {func(in io.Reader, out io.Writer) { ask(in, out, "/bin/forbidden") }, "denied: it is forbidden", false, true},
+		"silence after a refusal": {func(in io.Reader, out io.Writer) { ask(in, out, "/bin/forbidden") },
+			"denied: it is forbidden", false, true},
 		"two reports": {func(_ io.Reader, out io.Writer) {
 			sendMessage(out, question{Report: &Report{Status: 3}})
 			sendMessage(out, question{Report: &Report{}})
 		}, "exit status 3", false, false},
-		"no report":           {func(io.Reader, io.Writer) {}, "without a report", false, false},
-		"half a report":       {func(_ io.Reader, out io.Writer) { out.Write([]byte{0, 0, 1, 0, '{'}) }, "without a report", false, false},
-		"a question for none": {func(_ io.Reader, out io.Writer) { sendMessage(out, question{ID: 1, Kind: GuardExec}) }, "nothing was named", false, true},
-		"out of memory":       {func(_ io.Reader, out io.Writer) { io.WriteString(out, "fatal error: runtime: out of memory\n") }, "more memory than allowed", false, false},
-		"a report in words":   {func(_ io.Reader, out io.Writer) { io.WriteString(out, `{"report":{"status":0}}`) }, "without a report", false, false},
-		"too long":            {func(_ io.Reader, out io.Writer) { out.Write(binary.BigEndian.AppendUint32(nil, 200<<20)) }, "without a report", false, false},
+		"no report": {func(io.Reader, io.Writer) {}, "without a report", false, false},
+		"half a report": {func(_ io.Reader, out io.Writer) { out.Write([]byte{0, 0, 1, 0, '{'}) },
+			"without a report", false, false},
+		"a question for none": {func(_ io.Reader, out io.Writer) { sendMessage(out, question{ID: 1, Kind: GuardExec}) },
+			"nothing was named", false, true},
+		"out of memory": {func(_ io.Reader,
+			out io.Writer) {
+			io.WriteString(out, "fatal error: runtime: out of memory\n")
+		}, "more memory than allowed", false, false},
+		"a report in words": {func(_ io.Reader, out io.Writer) { io.WriteString(out, `{"report":{"status":0}}`) },
+			"without a report", false, false},
+		"too long": {func(_ io.Reader,
+			out io.Writer) {
+			out.Write(binary.BigEndian.AppendUint32(nil, 200<<20))
+		}, "without a report", false, false},
 	} {
 		r := madeUp(t, env, func(in io.Reader, out io.Writer) {
 			var s Script
@@ -124,7 +134,8 @@ func interpreted(t *testing.T, script Script, guard Guard) (Launched, string) {
 // The guard outside is asked for the very bytes that run, many at a time, and what it refuses does not happen.
 func TestSecondLookFromInside(t *testing.T) {
 	env := testEnv(t)
-	script := Script{Workspace: env.Config.WorkspaceDir, Home: t.TempDir(), Path: []string{"/usr/bin", "/bin"}, Environ: []string{"PATH=/usr/bin:/bin"}}
+	script := Script{Workspace: env.Config.WorkspaceDir, Home: t.TempDir(), Path: []string{"/usr/bin", "/bin"},
+		Environ: []string{"PATH=/usr/bin:/bin"}}
 	var seen []string
 	guard := func(_ context.Context, kind, _ string, argv []string) error {
 		seen = append(seen, kind+" "+strings.Join(argv, "|"))
@@ -142,11 +153,13 @@ func TestSecondLookFromInside(t *testing.T) {
 	} {
 		seen, script.Command = nil, src
 		l, out := interpreted(t, script, guard)
-		if l.Report == nil || l.Report.Error != "" || l.Report.Status != 0 || l.Denied != nil || !slices.Contains(seen, want) {
+		if l.Report == nil || l.Report.Error != "" || l.Report.Status != 0 || l.Denied != nil ||
+			!slices.Contains(seen, want) {
 			t.Errorf("%s: %+v, asked %q, said %q", src, l, seen, out)
 		}
 	}
-	for _, src := range []string{"x=n; /bin/echo ${x}o", "x=no; echo x > $x", "x=no; cat < $x", "[[ -e no ]]", "eval 'x=no; /bin/echo $x' | cat", "y=$(/bin/echo no)"} {
+	for _, src := range []string{"x=n; /bin/echo ${x}o", "x=no; echo x > $x", "x=no; cat < $x", "[[ -e no ]]",
+		"eval 'x=no; /bin/echo $x' | cat", "y=$(/bin/echo no)"} {
 		script.Command = src + "; /bin/touch after"
 		l, out := interpreted(t, script, guard)
 		if l.Denied == nil || l.Report == nil || !l.Report.Refused || !strings.HasPrefix(l.Report.Error, "denied: ") {
@@ -169,7 +182,12 @@ func FuzzServe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, said []byte) {
 		asked := false
 		var l Launched
-		l.Serve(t.Context(), Launch{Guard: func(context.Context, string, string, []string) error { asked = true; return errors.New("no") }}, io.Discard, bytes.NewReader(said))
+		l.Serve(t.Context(),
+			Launch{Guard: func(context.Context, string, string,
+				[]string) error {
+				asked = true
+				return errors.New("no")
+			}}, io.Discard, bytes.NewReader(said))
 		if asked && l.Denied == nil || l.Report != nil && !bytes.Contains(said, []byte(`"report"`)) {
 			t.Errorf("%q: %+v", said, l)
 		}
@@ -178,8 +196,10 @@ func FuzzServe(f *testing.F) {
 
 // An interpreter that a signal ended may have been signalled by anybody: no limit is named as the reason.
 func TestSignalledInterpreterNamesNoLimit(t *testing.T) {
-	for code, want := range map[int]string{137: "signal 9 (killed)", 139: "signal 11", 143: "signal 15", 128: "exited with status 128", 1: "exited with status 1", 255: "exited with status 255"} {
-		if got := (Launched{Code: code}).ending(); !strings.Contains(got, want) || strings.Contains(got, "memory") || strings.Contains(got, "processor") {
+	for code, want := range map[int]string{137: "signal 9 (killed)", 139: "signal 11", 143: "signal 15",
+		128: "exited with status 128", 1: "exited with status 1", 255: "exited with status 255"} {
+		if got := (Launched{Code: code}).ending(); !strings.Contains(got, want) || strings.Contains(got, "memory") ||
+			strings.Contains(got, "processor") {
 			t.Errorf("%d: %s", code, got)
 		}
 	}

@@ -106,7 +106,8 @@ func (s *search) dir(rel string, rules ignores, depth int) error {
 		}
 		at := path.Join(rel, e.Name())
 		switch {
-		case strings.EqualFold(e.Name(), ".git"), !e.IsDir() && !e.Type().IsRegular(), rules.match(at, e.IsDir(), s.done):
+		case strings.EqualFold(e.Name(), ".git"), !e.IsDir() && !e.Type().IsRegular(),
+			rules.match(at, e.IsDir(), s.done):
 		case e.IsDir() && depth >= maxDepth:
 			s.stopped = fmt.Sprintf("directories more than %d deep were not searched", maxDepth)
 		case e.IsDir():
@@ -155,9 +156,11 @@ func (s *search) done() bool {
 	case s.ctx.Err() != nil && !errors.As(context.Cause(s.ctx), new(timeoutError)):
 		s.stopped = "cancelled"
 	case s.matches >= s.most:
-		s.stopped = fmt.Sprintf("stopped at %s: narrow pattern, path or glob, or raise limit (at most %d)", spelling.Count(s.matches, "match"), maxMatches)
+		s.stopped = fmt.Sprintf("stopped at %s: narrow pattern, path or glob, or raise limit (at most %d)",
+			spelling.Count(s.matches, "match"), maxMatches)
 	case s.out.Len() > s.env.Config.Limits.MaxOutputBytes-2*noteBytes:
-		s.stopped = fmt.Sprintf("stopped at %s, which fill the output: narrow pattern, path or glob", spelling.Count(s.matches, "match"))
+		s.stopped = fmt.Sprintf("stopped at %s, which fill the output: narrow pattern, path or glob",
+			spelling.Count(s.matches, "match"))
 	case s.files >= maxSearched:
 		s.stopped = fmt.Sprintf("stopped after %s: name a path", spelling.Count(s.files, "file"))
 	case s.bytes >= maxSearchBytes:

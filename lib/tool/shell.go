@@ -19,9 +19,10 @@ func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 // NoNetwork is why no command gets a network.
 const NoNetwork = "commands have no network; to read a web page, call the http tool"
 
-// runCommand runs a command in the workspace. It is parsed once, and run by the interpreter that belongs to the parser: what
-// was judged is what runs. Programs start in sessions of their own and see an environment that is made for them, with a
-// home directory that lives as long as the command. What the interpreter opens and lists itself stays in the workspace.
+// runCommand runs a command in the workspace. It is parsed once, and run by the interpreter that belongs to the parser:
+// what was judged is what runs. Programs start in sessions of their own and see an environment that is made for them,
+// with a home directory that lives as long as the command. What the interpreter opens and lists itself stays in the
+// workspace.
 func runCommand(ctx context.Context, a card.ShellArgs, env *Env) Result {
 	if most := env.Config.Limits.ShellTimeoutMaxS; a.TimeoutS != nil && !(*a.TimeoutS > 0 && *a.TimeoutS <= most) {
 		return failf("invalid arguments: want timeout_s above 0 and up to %s", number(most))

@@ -71,7 +71,8 @@ func TestShellRuns(t *testing.T) {
 		if c.code == 0 {
 			want = ""
 		}
-		if r.Output != c.out || r.Success != (c.code == 0) || r.Error != want || r.Meta.ExitCode == nil || *r.Meta.ExitCode != c.code || r.Meta.Sandbox != "interpreter" {
+		if r.Output != c.out || r.Success != (c.code == 0) || r.Error != want || r.Meta.ExitCode == nil ||
+			*r.Meta.ExitCode != c.code || r.Meta.Sandbox != "interpreter" {
 			t.Errorf("%q: %+v", c.src, r)
 		}
 	}
@@ -122,22 +123,31 @@ func TestShellDeniesAndEnds(t *testing.T) {
 	outside := hostile(t, env)
 	dir := filepath.Dir(outside)
 	for _, c := range []struct{ src, want string }{
-		{"cat < " + outside, "outside"}, {"cat < ../outside.txt", "outside"}, {"cat < out", "outside"}, {"cat < up/outside.txt", "outside"},
-		{"x=$(< /etc/passwd); echo $x", "outside"}, {"echo EVIL > ../new", "outside"}, {"echo EVIL > /tmp/../" + outside, "outside"},
-		{"echo EVIL > up/new", "outside"}, {"echo EVIL &> " + outside, "outside"}, {"p=" + dir + "; echo EVIL >> $p/new", "outside"},
-		{"echo EVIL > .git/hooks/pre-commit", ".git"}, {"echo EVIL > innocent/config", ".git"}, {"eval 'echo EVIL > ../new'", "outside"},
+		{"cat < " + outside, "outside"}, {"cat < ../outside.txt", "outside"}, {"cat < out", "outside"},
+		{"cat < up/outside.txt", "outside"},
+		{"x=$(< /etc/passwd); echo $x", "outside"}, {"echo EVIL > ../new", "outside"},
+		{"echo EVIL > /tmp/../" + outside, "outside"},
+		{"echo EVIL > up/new", "outside"}, {"echo EVIL &> " + outside, "outside"},
+		{"p=" + dir + "; echo EVIL >> $p/new", "outside"},
+		{"echo EVIL > .git/hooks/pre-commit", ".git"}, {"echo EVIL > innocent/config", ".git"},
+		{"eval 'echo EVIL > ../new'", "outside"},
 		{"cd ..", "outside"}, {"cd /", "outside"}, {"cd up", "outside"}, {"pushd /etc", "outside"},
-		{"test -e /etc/passwd", "outside"}, {"[ -r " + outside + " ]", "outside"}, {"[[ -s ../outside.txt ]]", "outside"},
+		{"test -e /etc/passwd", "outside"}, {"[ -r " + outside + " ]", "outside"},
+		{"[[ -s ../outside.txt ]]", "outside"},
 		{"echo /etc/*", "outside"}, {"echo ../../x/*", "outside"}, {"echo rootlink/*", "outside"},
 		{"PWD=/etc; echo p*", "outside"}, {"command -v /etc/passwd", "outside"}, {"type ../outside.txt", "outside"},
-		{"source d/in.txt", "not supported"}, {". /etc/profile", "not supported"}, {"command . x", "not supported"}, {"alias x=y", "not supported"},
-		{"eval 'sleep 1 &'", "background"}, {"builtin eval 'cat <(x)'", "process substitution"}, {"command -- eval 'sleep 1 &'", "background"},
+		{"source d/in.txt", "not supported"}, {". /etc/profile", "not supported"}, {"command . x", "not supported"},
+		{"alias x=y", "not supported"},
+		{"eval 'sleep 1 &'", "background"}, {"builtin eval 'cat <(x)'", "process substitution"},
+		{"command -- eval 'sleep 1 &'", "background"},
 		{"trap 'sleep 1 &' EXIT", "background"}, {"x='(((((((((('; eval $x$x$x$x$x$x$x$x$x$x$x", "nests"},
-		{"LD_PRELOAD=./x.so /bin/true", "LD_PRELOAD"}, {"export GIT_CONFIG_COUNT=9; /bin/true", "GIT_CONFIG_COUNT"}, {"PATH=. ls", "PATH"},
+		{"LD_PRELOAD=./x.so /bin/true", "LD_PRELOAD"}, {"export GIT_CONFIG_COUNT=9; /bin/true", "GIT_CONFIG_COUNT"},
+		{"PATH=. ls", "PATH"},
 		{"export BASH_ENV=x; /bin/true", "BASH_ENV"}, {"HOME=/ /bin/true", "HOME"},
 	} {
 		r := sh(t, env, c.src+"; echo EVIL > ran; cat d/in.txt")
-		if r.Success || !r.Denied || !strings.HasPrefix(r.Error, "denied: ") || !strings.Contains(r.Error, c.want) || strings.Contains(r.Output, "inside") ||
+		if r.Success || !r.Denied || !strings.HasPrefix(r.Error, "denied: ") || !strings.Contains(r.Error, c.want) ||
+			strings.Contains(r.Output, "inside") ||
 			strings.Contains(r.Output, "secret") || strings.Contains(r.Output, "root:") {
 			t.Errorf("%q: %+v, want %q", c.src, r, c.want)
 		}
@@ -148,7 +158,8 @@ func TestShellDeniesAndEnds(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// What is merely not possible fails like anywhere else, and the command goes on.
-	for _, src := range []string{"cat < fifo", "cat < sock", "echo x > hard", "echo x > fifo", "echo x > dangling", "cat < absent", "echo x > d",
+	for _, src := range []string{"cat < fifo", "cat < sock", "echo x > hard", "echo x > fifo", "echo x > dangling",
+		"cat < absent", "echo x > d",
 		"cat < danglingout", "echo x > d/rel", "echo x > danglingout"} {
 		if r := sh(t, env, src+"; echo next"); !strings.HasSuffix(r.Output, "next\n") && !r.Denied {
 			t.Errorf("%q: %+v", src, r)
@@ -219,13 +230,16 @@ func TestShellEnvironment(t *testing.T) {
 	t.Setenv("SECRET_API_KEY", "hunter2")
 	put(t, env, "bin/ls", "#!/bin/sh\necho EVIL\n")
 	must(t, os.Chmod(env.Config.WorkspaceDir+"/bin/ls", 0o755))
-	env.SelfEnv = []string{"PATH=.:bin:" + env.Config.WorkspaceDir + "/bin:" + os.Getenv("PATH"), "SECRET_API_KEY=hunter2", "LD_LIBRARY_PATH=/x", "HOME=/root"}
+	env.SelfEnv = []string{"PATH=.:bin:" + env.Config.WorkspaceDir + "/bin:" + os.Getenv("PATH"),
+		"SECRET_API_KEY=hunter2", "LD_LIBRARY_PATH=/x", "HOME=/root"}
 	r := sh(t, env, "ls > /dev/null; X=1 env; echo $SECRET_API_KEY; export; declare -p; set")
-	if !r.Success || strings.Contains(r.Output, "hunter2") || strings.Contains(r.Output, "EVIL") || strings.Contains(r.Output, "HOME=/root") || strings.Contains(r.Output, "LD_") ||
+	if !r.Success || strings.Contains(r.Output, "hunter2") || strings.Contains(r.Output, "EVIL") ||
+		strings.Contains(r.Output, "HOME=/root") || strings.Contains(r.Output, "LD_") ||
 		strings.Contains(r.Output, env.Config.WorkspaceDir+"/bin") {
 		t.Errorf("%+v", r)
 	}
-	for _, want := range []string{"TERM=dumb\n", "GIT_TERMINAL_PROMPT=0\n", "PAGER=cat\n", "X=1\n", "PWD=" + env.Config.WorkspaceDir + "\n", "LANG=C.UTF-8\n"} {
+	for _, want := range []string{"TERM=dumb\n", "GIT_TERMINAL_PROMPT=0\n", "PAGER=cat\n", "X=1\n",
+		"PWD=" + env.Config.WorkspaceDir + "\n", "LANG=C.UTF-8\n"} {
 		if !strings.Contains("\n"+r.Output, "\n"+want) {
 			t.Errorf("no %q in %s", want, r.Output)
 		}
@@ -240,7 +254,8 @@ func TestShellEnvironment(t *testing.T) {
 func TestShellOutputIsCut(t *testing.T) {
 	env := testEnv(t)
 	r := sh(t, env, "echo HEAD; yes 0123456789 | head -c 3000000; echo TAIL")
-	if !r.Success || !r.Meta.Truncated || r.Meta.TotalBytes != 3000010 || len(r.Output) > 4200 || !strings.HasPrefix(r.Output, "HEAD\n") ||
+	if !r.Success || !r.Meta.Truncated || r.Meta.TotalBytes != 3000010 || len(r.Output) > 4200 ||
+		!strings.HasPrefix(r.Output, "HEAD\n") ||
 		!strings.HasSuffix(r.Output, "TAIL\n") {
 		t.Errorf("%d bytes, %+v", len(r.Output), r.Meta)
 	}
@@ -284,7 +299,8 @@ func TestShellCommandsRunSideBySide(t *testing.T) {
 }
 
 func FuzzParseCommand(f *testing.F) {
-	for _, s := range []string{"a | b", "x=$(y) z", "eval 'q'", "cat <<E\nx\nE", "((1))", "a &", "f() { g; }", "[[ a == b ]]", "${x:-`y`}"} {
+	for _, s := range []string{"a | b", "x=$(y) z", "eval 'q'", "cat <<E\nx\nE", "((1))", "a &", "f() { g; }",
+		"[[ a == b ]]", "${x:-`y`}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {

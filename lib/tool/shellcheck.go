@@ -37,14 +37,15 @@ func parseCommand(src string) (*syntax.File, error) {
 	return file, err
 }
 
-// scanCommand counts brackets without regard to quotes: it errs to the strict side for all but texts made to deceive it,
-// which the bound of the size keeps to seconds.
+// scanCommand counts brackets without regard to quotes: it errs to the strict side for all but texts made to deceive
+// it, which the bound of the size keeps to seconds.
 func scanCommand(src string) error {
 	if strings.TrimSpace(src) == "" {
 		return errors.New("the command is empty")
 	}
 	if len(src) > maxCommandBytes {
-		return fmt.Errorf("the command has %d bytes, the limit is %d: write it to a file and run that", len(src), maxCommandBytes)
+		return fmt.Errorf("the command has %d bytes, the limit is %d: write it to a file and run that", len(src),
+			maxCommandBytes)
 	}
 	if !utf8.ValidString(src) {
 		return errors.New("the command is not valid UTF-8")
@@ -93,7 +94,8 @@ func unsupported(n syntax.Node) string {
 	return ""
 }
 
-// unsupportedPrefix finds a variable that is set twice in front of a command: the interpreter would keep the first value after it.
+// unsupportedPrefix finds a variable that is set twice in front of a command: the interpreter would keep the first
+// value after it.
 func unsupportedPrefix(c *syntax.CallExpr) string {
 	have := map[string]bool{}
 	for _, a := range c.Assigns {
@@ -117,8 +119,8 @@ func unsupportedRedirect(r *syntax.Redirect) string {
 	return "the redirection " + r.Op.String()
 }
 
-// checkBuiltin looks at builtins that parse text or look for files past the handlers. They may be called through command
-// and builtin.
+// checkBuiltin looks at builtins that parse text or look for files past the handlers. They may be called through
+// command and builtin.
 func (s *shell) checkBuiltin(argv []string) error {
 	find := false
 	for len(argv) > 1 && (argv[0] == "command" || argv[0] == "builtin") {

@@ -17,7 +17,8 @@ import (
 	"clawsh/lib/place"
 )
 
-// locate finds the directory that a path of a command lies in, the workspace or the private home, and its name in there.
+// locate finds the directory that a path of a command lies in, the workspace or the private home, and its name in
+// there.
 func (s *shell) locate(dir, path string) (*workspace, string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
@@ -72,11 +73,12 @@ func (s *shell) inReadRoot(root, path string) (*workspace, string, error) {
 
 // above tells whether a path is a directory on the way to one that tools may look into.
 func (s *shell) above(path string) bool {
-	return slices.ContainsFunc(append([]string{s.ws.real, s.ws.dir, s.script.Home}, s.env.Config.Readable()...), func(dir string) bool { return place.Within(path, dir) })
+	return slices.ContainsFunc(append([]string{s.ws.real, s.ws.dir, s.script.Home}, s.env.Config.Readable()...),
+		func(dir string) bool { return place.Within(path, dir) })
 }
 
-// open is asked for every redirection. What fails in the usual way is an error of that one command; what is refused ends
-// all.
+// open is asked for every redirection. What fails in the usual way is an error of that one command; what is refused
+// ends all.
 func (s *shell) open(ctx context.Context, path string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error) {
 	h := interp.HandlerCtx(ctx)
 	switch path {
@@ -142,8 +144,8 @@ func (s *shell) access(ctx context.Context, path string, mode interp.AccessMode)
 	return unix.Access(path, uint32(mode))
 }
 
-// readDir is asked for every glob. A glob with an absolute path asks for each directory above it first: those exist, and
-// what is in them is not told.
+// readDir is asked for every glob. A glob with an absolute path asks for each directory above it first: those exist,
+// and what is in them is not told.
 func (s *shell) readDir(ctx context.Context, path string) ([]fs.DirEntry, error) {
 	w, rel, err := s.locate(interp.HandlerCtx(ctx).Dir, path)
 	if err != nil && s.above(path) {

@@ -52,12 +52,14 @@ func TestShellTimeoutKillsTheTree(t *testing.T) {
 	limit := 0.5
 	start := time.Now()
 	r := call(t, env, "shell", command{tree, &limit})
-	if r.Success || !strings.HasPrefix(r.Error, "timed out after 0.5 s; with timeout_s it may run for up to ") || !r.Meta.TimedOut || strings.Contains(r.Output, "no") || time.Since(start) > 3*time.Second {
+	if r.Success || !strings.HasPrefix(r.Error, "timed out after 0.5 s; with timeout_s it may run for up to ") ||
+		!r.Meta.TimedOut || strings.Contains(r.Output, "no") || time.Since(start) > 3*time.Second {
 		t.Errorf("after %v: %+v", time.Since(start), r)
 	}
 	assertGone(t, env, 3)
 	env.Config.Limits.ShellTimeoutS = 0.2
-	for _, src := range []string{"while :; do :; done", "while [[ 1 ]]; do x=1; done", "/bin/sleep 100", "sleep 100 | sleep 100", "cat <<< x | sleep 100",
+	for _, src := range []string{"while :; do :; done", "while [[ 1 ]]; do x=1; done", "/bin/sleep 100",
+		"sleep 100 | sleep 100", "cat <<< x | sleep 100",
 		"trap 'sleep 100' EXIT; sleep 100"} {
 		start := time.Now()
 		if r := sh(t, env, src); r.Success || r.Output != "" || time.Since(start) > 3*time.Second {

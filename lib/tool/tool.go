@@ -1,17 +1,17 @@
-// Package tool holds the built-in tools that claw-exec runs for a model: what they do. What they are is on their cards (package
-// card).
+// Package tool holds the built-in tools that claw-exec runs for a model: what they do. What they are is on their cards
+// (package card).
 //
-// A tool gets arguments that its card has decoded strictly, stays within its timeout and within the limits of the configuration, and reports
-// every failure as a Result: Run never returns an error and never panics. Text is valid UTF-8; of output that is too long,
-// head and tail are kept and what was cut is said.
+// A tool gets arguments that its card has decoded strictly, stays within its timeout and within the limits of the
+// configuration, and reports every failure as a Result: Run never returns an error and never panics. Text is valid
+// UTF-8; of output that is too long, head and tail are kept and what was cut is said.
 //
-// Files are reached through os.Root, opened on the workspace: no path, symbolic link or race leads out of it. Only regular
-// files are opened; nothing is written through symbolic or hard links, nor into .git. Programs are started with an
-// environment that is made for them, in sessions of their own, and killed as trees. Web addresses are checked when the
-// connection is made, after the name was resolved (DESIGN §4, §6).
+// Files are reached through os.Root, opened on the workspace: no path, symbolic link or race leads out of it. Only
+// regular files are opened; nothing is written through symbolic or hard links, nor into .git. Programs are started with
+// an environment that is made for them, in sessions of their own, and killed as trees. Web addresses are checked when
+// the connection is made, after the name was resolved (DESIGN §4, §6).
 //
-// The policy has decided about a call before it comes here. What it could not see then, expanded variables and globs, is
-// asked of Env.Guard while a command runs.
+// The policy has decided about a call before it comes here. What it could not see then, expanded variables and globs,
+// is asked of Env.Guard while a command runs.
 package tool
 
 import (
@@ -77,8 +77,9 @@ const (
 )
 
 // Guard is asked before each access of a tool, when all names are known: kind is one of the Guard constants, dir the
-// working directory. An error refuses the access and ends the call with its message. Guards are called concurrently. One that
-// ctx has kept from deciding returns an error that is its cause (context.Cause): then the call was interrupted, and nothing refused.
+// working directory. An error refuses the access and ends the call with its message. Guards are called concurrently.
+// One that ctx has kept from deciding returns an error that is its cause (context.Cause): then the call was
+// interrupted, and nothing refused.
 type Guard func(ctx context.Context, kind, dir string, argv []string) error
 
 // undecided tells whether a guard's error is that nobody waited for what it would have said.
@@ -109,8 +110,8 @@ type Launched struct {
 	Made        []string // what programs made that others obey, below the workspace
 }
 
-// Launcher has a script interpreted in the sandbox. The error is a NoSandboxError, the cause of ctx, or why the interpreter
-// could not be started.
+// Launcher has a script interpreted in the sandbox. The error is a NoSandboxError, the cause of ctx, or why the
+// interpreter could not be started.
 type Launcher func(ctx context.Context, l Launch) (Launched, error)
 
 // NoSandboxError means that the sandbox that the policy requires cannot be set up: nothing was run.
@@ -144,9 +145,11 @@ type Env struct {
 	Guard Guard
 	// Obeyed are the files that other programs obey and that the call was permitted to write.
 	Obeyed []string
-	// ReadOnly tells that the call was permitted to read only: nothing of the workspace is written, by programs neither.
+	// ReadOnly tells that the call was permitted to read only: nothing of the workspace is written, by programs
+	// neither.
 	ReadOnly bool
-	// Launch has the shell tool's scripts interpreted in the sandbox. Nil interprets them in this process, with our rights.
+	// Launch has the shell tool's scripts interpreted in the sandbox. Nil interprets them in this process, with our
+	// rights.
 	Launch Launcher
 	// HomeSeen is where programs see their private home, if the sandbox shows it in another place than it is.
 	HomeSeen string
@@ -167,8 +170,8 @@ func (e *Env) workspaceDir() string {
 	return e.Config.WorkspaceDir
 }
 
-// Result is what a tool did. Output is kept if there is any, whether it succeeded or not. Error says why it did not. Denied
-// tells a refusal, by the workspace's border, the Guard or the like, from a failure.
+// Result is what a tool did. Output is kept if there is any, whether it succeeded or not. Error says why it did not.
+// Denied tells a refusal, by the workspace's border, the Guard or the like, from a failure.
 type Result struct {
 	Success bool
 	Denied  bool

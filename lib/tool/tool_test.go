@@ -23,8 +23,10 @@ func testEnv(t testing.TB) *Env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := &config.Config{Home: filepath.Join(base, "home"), WorkspaceDir: filepath.Join(base, "ws"), Security: config.Security{WorkspaceOnly: true}}
-	cfg.Limits = config.Limits{MaxResponseBytes: 1 << 16, MaxOutputBytes: 4096, MaxFileBytes: 1 << 16, ToolTimeoutS: 10, ShellTimeoutS: 10, ShellTimeoutMaxS: 10,
+	cfg := &config.Config{Home: filepath.Join(base, "home"), WorkspaceDir: filepath.Join(base, "ws"),
+		Security: config.Security{WorkspaceOnly: true}}
+	cfg.Limits = config.Limits{MaxResponseBytes: 1 << 16, MaxOutputBytes: 4096, MaxFileBytes: 1 << 16, ToolTimeoutS: 10,
+		ShellTimeoutS: 10, ShellTimeoutMaxS: 10,
 		HTTPTimeoutS: 5, ApprovalTimeoutS: 5}
 	if err := os.Mkdir(cfg.WorkspaceDir, 0o755); err != nil {
 		t.Fatal(err)
@@ -89,7 +91,8 @@ func TestEachCardHasItsTool(t *testing.T) {
 		t.Errorf("%d tools, %d cards", len(builtin()), len(card.All()))
 	}
 	for _, c := range card.All() {
-		if config.Default(t.TempDir()).Limits.Seconds(c.Timeout) <= 0 || c.TimeoutMost != "" && config.Default(t.TempDir()).Limits.Seconds(c.TimeoutMost) <= 0 {
+		if config.Default(t.TempDir()).Limits.Seconds(c.Timeout) <= 0 || c.TimeoutMost != "" &&
+			config.Default(t.TempDir()).Limits.Seconds(c.TimeoutMost) <= 0 {
 			t.Errorf("%s: its limits are not in the configuration: %s %s", c.Name, c.Timeout, c.TimeoutMost)
 		}
 	}
@@ -100,15 +103,20 @@ func TestArgumentsAreStrict(t *testing.T) {
 	put(t, env, "a", "text")
 	for _, c := range []struct{ tool, args string }{
 		{"time", `{"x":1}`}, {"time", `[]`}, {"time", `null`}, {"time", ``}, {"time", `{} {}`},
-		{"file_read", `{}`}, {"file_read", `{"Path":"a"}`}, {"file_read", `{"path":"a","path":"b"}`}, {"file_read", `{"path":1}`},
-		{"file_read", `{"path":"a","offset":-1}`}, {"file_read", `{"path":"a","limit":0}`}, {"file_read", `{"path":"a","offset":1.5}`},
+		{"file_read", `{}`}, {"file_read", `{"Path":"a"}`}, {"file_read", `{"path":"a","path":"b"}`},
+		{"file_read", `{"path":1}`},
+		{"file_read", `{"path":"a","offset":-1}`}, {"file_read", `{"path":"a","limit":0}`},
+		{"file_read", `{"path":"a","offset":1.5}`},
 		{"file_read", `{"path":"a","offset":9007199254740993}`}, {"file_read", `{"path":"a","offset":1e400}`},
 		{"file_list", `{"max_entries":0}`}, {"file_list", `{"max_entries":1001}`}, {"file_list", `{"recursive":"yes"}`},
-		{"file_write", `{"path":"b"}`}, {"file_write", `{"path":"b","content":"x","mode":"truncate"}`}, {"file_write", `{"content":"x"}`},
+		{"file_write", `{"path":"b"}`}, {"file_write", `{"path":"b","content":"x","mode":"truncate"}`},
+		{"file_write", `{"content":"x"}`},
 		{"shell", `{}`}, {"shell", `{"command":"true","timeout_s":11}`}, {"shell", `{"command":"true","timeout_s":0}`},
-		{"shell", `{"command":"true","cwd":"/"}`}, {"http", `{"url":"http://example.com","method":"POST"}`}, {"http", `{}`},
+		{"shell", `{"command":"true","cwd":"/"}`}, {"http", `{"url":"http://example.com","method":"POST"}`},
+		{"http", `{}`},
 		{"memory_search", `{}`}, {"memory_search", `{"query":" "}`}, {"memory_search", `{"query":"x","limit":21}`},
-		{"memory_search", `{"query":"x","after":"y"}`}, {"memory_search", `{"query":"x","since":"a\u0000b"}`}, {"memory_search", `{"query":"x","since":7}`},
+		{"memory_search", `{"query":"x","after":"y"}`}, {"memory_search", `{"query":"x","since":"a\u0000b"}`},
+		{"memory_search", `{"query":"x","since":7}`},
 		{"ask_user", `{}`}, {"ask_user", `{"question":"\n"}`},
 	} {
 		if r := call(t, env, c.tool, c.args); r.Success || r.Error == "" {
@@ -122,7 +130,8 @@ func TestArgumentsAreStrict(t *testing.T) {
 
 func TestTime(t *testing.T) {
 	r := call(t, testEnv(t), "time", `{}`)
-	if !r.Success || !strings.Contains(r.Output, "utc: 2") || !strings.Contains(r.Output, "unix: ") || r.Meta.FinishedAt == "" {
+	if !r.Success || !strings.Contains(r.Output, "utc: 2") || !strings.Contains(r.Output, "unix: ") ||
+		r.Meta.FinishedAt == "" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -138,7 +147,8 @@ func TestRunNamesWhatEndedATool(t *testing.T) {
 	env := testEnv(t)
 	env.Config.Limits.ToolTimeoutS = 0.05
 	hang := fake(func(ctx context.Context) Result { <-ctx.Done(); return failf("whatever") })
-	if r := Run(t.Context(), hang, nil, env); r.Error != "timed out after 0.05 s" || !r.Meta.TimedOut || r.Meta.CancelledReason != "" {
+	if r := Run(t.Context(), hang, nil, env); r.Error != "timed out after 0.05 s" || !r.Meta.TimedOut ||
+		r.Meta.CancelledReason != "" {
 		t.Errorf("timeout: %+v", r)
 	}
 	env.Config.Limits.ToolTimeoutS = 10
@@ -149,10 +159,12 @@ func TestRunNamesWhatEndedATool(t *testing.T) {
 			t.Errorf("cancelled by %v: %+v", cause, r)
 		}
 	}
-	if r := Run(t.Context(), fake(func(context.Context) Result { panic("oops") }), nil, env); r.Success || !strings.Contains(r.Error, "oops") {
+	if r := Run(t.Context(), fake(func(context.Context) Result { panic("oops") }), nil, env); r.Success ||
+		!strings.Contains(r.Error, "oops") {
 		t.Errorf("panic: %+v", r)
 	}
-	if r := Run(t.Context(), fake(func(context.Context) Result { return Result{Success: true, Output: "a\xffb"} }), nil, env); r.Output != "a\uFFFDb" {
+	if r := Run(t.Context(), fake(func(context.Context) Result { return Result{Success: true, Output: "a\xffb"} }), nil,
+		env); r.Output != "a\uFFFDb" {
 		t.Errorf("invalid UTF-8: %+v", r)
 	}
 }
@@ -185,8 +197,10 @@ func TestOutputKeepsHeadAndTail(t *testing.T) {
 			}
 			var r Result
 			o.into(&r, "")
-			if !r.Meta.Truncated || r.Meta.TotalBytes != int64(len(c.in)) || len(r.Output) > 1100 || !utf8.ValidString(r.Output) ||
-				!strings.HasPrefix(r.Output, "HEAD") || !strings.HasSuffix(r.Output, "TAIL") || !strings.Contains(r.Output, " bytes) …]") {
+			if !r.Meta.Truncated || r.Meta.TotalBytes != int64(len(c.in)) || len(r.Output) > 1100 ||
+				!utf8.ValidString(r.Output) ||
+				!strings.HasPrefix(r.Output, "HEAD") || !strings.HasSuffix(r.Output, "TAIL") ||
+				!strings.Contains(r.Output, " bytes) …]") {
 				t.Errorf("%s by %d: %d bytes, meta %+v", c.name, chunk, len(r.Output), r.Meta)
 			}
 			if c.name != "invalid" && strings.ContainsRune(r.Output, utf8.RuneError) {
@@ -218,11 +232,14 @@ func TestMemorySearchReadsTheEnvelope(t *testing.T) {
 	for _, c := range []struct{ script, want, fail string }{
 		{`printf %s '{"schema_version":"2.0","data":{"hits":[{"conversation_id":"conv-1","ts":"T","role":"user","snippet":"a\nb","more":1},{"snippet":"second"}]}}'`,
 			"T conv-1 user: a b\n", ""},
-		{`echo '{"schema_version":"2.0","exit_code":1,"error":{"code":"not_found","message":"nothing"}}'; exit 1`, "nothing found\n", ""},
-		{`echo '{"schema_version":"2.0","exit_code":1,"error":{"code":"x","message":"the store is locked"}}'; exit 1`, "", "the store is locked"},
+		{`echo '{"schema_version":"2.0","exit_code":1,"error":{"code":"not_found","message":"nothing"}}'; exit 1`,
+			"nothing found\n", ""},
+		{`echo '{"schema_version":"2.0","exit_code":1,"error":{"code":"x","message":"the store is locked"}}'; exit 1`,
+			"", "the store is locked"},
 		{`exit 3`, "", "claw-mem: exit status 3, before it answered"},
 		{`echo gibberish`, "", "not JSON"},
-		{`test "$*" = "search --limit=1 --role=tool --since=--after --output-format json -- -x" && test "$CLAWSH_HOME" = "` + env.Config.Home + `" && test -z "$SECRET_API_KEY" && echo '{"schema_version":"2.0","data":{"hits":[]}}'`,
+		{`test "$*" = "search --limit=1 --role=tool --since=--after --output-format json -- -x" && test "$CLAWSH_HOME" = "` +
+			env.Config.Home + `" && test -z "$SECRET_API_KEY" && echo '{"schema_version":"2.0","data":{"hits":[]}}'`,
 			"nothing found\n", ""},
 		{`while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done | /usr/bin/head -c 9000000`, "", "more than"},
 	} {

@@ -25,7 +25,8 @@ var asks = map[string]struct{ tool, args string }{
 	"write":           {"file_write", `{"path":"made","content":"x"}`},
 }
 
-// A guard that nobody waits for any more has refused nothing: the call was interrupted, or its time was up, and ends at once.
+// A guard that nobody waits for any more has refused nothing: the call was interrupted, or its time was up, and ends at
+// once.
 func TestUndecidedIsNotRefused(t *testing.T) {
 	for name, c := range asks {
 		for _, end := range []error{context.Canceled, errStopped, nil} { // nil: the time is up
@@ -56,7 +57,8 @@ func TestUndecidedIsNotRefused(t *testing.T) {
 				tool, _ := Lookup(c.tool)
 				r := Run(ctx, tool, []byte(c.args), env)
 				cancel(nil)
-				if !asked || r.Success || r.Denied || r.Meta.TimedOut != (end == nil) || r.Meta.CancelledReason == "" && end != nil {
+				if !asked || r.Success || r.Denied || r.Meta.TimedOut != (end == nil) || r.Meta.CancelledReason == "" &&
+					end != nil {
 					t.Errorf("%s, ended by %v, remote %v: asked %v, %+v", name, end, remote, asked, r)
 				}
 				if made, err := os.Stat(env.Config.WorkspaceDir + "/made"); err == nil {

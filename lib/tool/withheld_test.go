@@ -9,8 +9,8 @@ import (
 	"clawsh/lib/secret"
 )
 
-// TestSecretsStayInTheTool: what a file, a program or a page shows leaves without the secret in it, and says so, also where
-// the output is cut.
+// TestSecretsStayInTheTool: what a file, a program or a page shows leaves without the secret in it, and says so, also
+// where the output is cut.
 func TestSecretsStayInTheTool(t *testing.T) {
 	env := testEnv(t)
 	env.Secrets = secret.New([]string{"PLANTED_TOKEN=planted-v4lue-0"})
@@ -37,7 +37,8 @@ func TestSecretsStayInTheTool(t *testing.T) {
 			if r.Meta.Withheld != c.count || strings.Contains(r.Output, "fAk3") || strings.Contains(r.Output, "v4lue") {
 				t.Errorf("%s, %s: %d withheld: %.80s … %s", name, how, r.Meta.Withheld, r.Output, r.Error)
 			}
-			if c.count == 2 && (!strings.Contains(r.Output, "[withheld: github token]") || !strings.Contains(r.Output, "[withheld: value of PLANTED_TOKEN]")) {
+			if c.count == 2 && (!strings.Contains(r.Output, "[withheld: github token]") ||
+				!strings.Contains(r.Output, "[withheld: value of PLANTED_TOKEN]")) {
 				t.Errorf("%s, %s does not say what was withheld: %s", name, how, r.Output)
 			}
 		}

@@ -79,8 +79,8 @@ func openFiles(env *Env) (*workspace, error) {
 	return all, nil
 }
 
-// openFor is openFiles for a path that is to be read: it opens the directory that the path lies in, the workspace or a read
-// root, and tells the path's name in there.
+// openFor is openFiles for a path that is to be read: it opens the directory that the path lies in, the workspace or a
+// read root, and tells the path's name in there.
 func openFor(env *Env, path string) (*workspace, string, error) {
 	w, err := openFiles(env)
 	if err != nil {
@@ -104,7 +104,8 @@ func openFor(env *Env, path string) (*workspace, string, error) {
 	return w, rel, err
 }
 
-// inside is rel for a path in a read root, with links followed that stay in there: an absolute one is nothing that os.Root follows.
+// inside is rel for a path in a read root, with links followed that stay in there: an absolute one is nothing that
+// os.Root follows.
 func (w *workspace) inside(path string) (string, error) {
 	if real := place.Real(path); place.Within(w.real, real) {
 		path = real
@@ -136,7 +137,8 @@ func openDir(dir string, env *Env) (*workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workspace{dir: filepath.Clean(dir), real: real, root: root, forbidden: env.Config.Security.ForbiddenPaths, guard: env.Guard,
+	return &workspace{dir: filepath.Clean(dir), real: real, root: root, forbidden: env.Config.Security.ForbiddenPaths,
+		guard:  env.Guard,
 		staged: env.Config.Sandbox.Layout == "staged"}, nil
 }
 
@@ -208,7 +210,8 @@ func (w *workspace) check(ctx context.Context, kind, rel string) error {
 	if kind == GuardOpenWrite && (inGit(rel) || inGit(strings.TrimPrefix(real, w.real))) {
 		return refusedError{errGit}
 	}
-	if kind == GuardOpenWrite && w.staged && !config.StagedWritable(strings.TrimPrefix(strings.TrimPrefix(real, w.real), "/")) {
+	if kind == GuardOpenWrite && w.staged &&
+		!config.StagedWritable(strings.TrimPrefix(strings.TrimPrefix(real, w.real), "/")) {
 		return refusedError{errStaged}
 	}
 	if w.guard != nil {

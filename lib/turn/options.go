@@ -1,5 +1,5 @@
-// Package turn is what a person says about a turn beside the message: the flags that clawsh and claw-loop share. A flag is one row of
-// the table here, and one field: it is declared, explained, checked and handed on from there.
+// Package turn is what a person says about a turn beside the message: the flags that clawsh and claw-loop share. A flag
+// is one row of the table here, and one field: it is declared, explained, checked and handed on from there.
 package turn
 
 import (
@@ -45,7 +45,8 @@ func (o *Options) rows() []row {
 		{"conversation", "", &o.Conversation, "continue the conversation `ID`"},
 		{"max-tool-rounds", "", &o.maxRounds, "end the turn after `N` rounds of tool calls (0: offer no tools)"},
 		{"max-tokens", "", &o.maxTokens, "end the turn once it has used `N` tokens (0: no limit)"},
-		{"max-cost", "", &o.maxCost, "end the turn once it has cost `AMOUNT`, in the currency of the prices (0: no limit)"},
+		{"max-cost", "", &o.maxCost,
+			"end the turn once it has cost `AMOUNT`, in the currency of the prices (0: no limit)"},
 		{"timeout", "", &o.timeout, "end the turn after `DURATION`, such as 90s or 5m"},
 		{"events", "", &o.Events, "write every record of the turn to standard output, as JSON lines"},
 		{"no-save", "", &o.NoSave, "do not store the conversation; receipts and audit lines are still written"},
@@ -75,7 +76,8 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	}
 }
 
-// Args are the flags that say the same to another program: those that were given, and those whose fields have been set since.
+// Args are the flags that say the same to another program: those that were given, and those whose fields have been set
+// since.
 func (o *Options) Args(given func(flag string) bool) (args []string) {
 	for _, r := range o.rows() {
 		if value := reflect.ValueOf(r.field).Elem(); given(r.name) || !value.IsZero() {
@@ -89,13 +91,15 @@ func (o *Options) Args(given func(flag string) bool) (args []string) {
 func (o *Options) Check(given func(flag string) bool) error {
 	switch {
 	case given("conversation") && o.Conversation == "":
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--conversation is empty").WithHint("clawsh memory list shows the ids")
+		return envelope.Errorf(envelope.ExitUsage, "usage", "--conversation is empty").
+			WithHint("clawsh memory list shows the ids")
 	case o.Latest && o.Conversation != "":
 		return envelope.Errorf(envelope.ExitUsage, "usage", "-c and --conversation cannot be combined")
 	case o.NoSave && (o.Latest || o.Conversation != ""):
 		return envelope.Errorf(envelope.ExitUsage, "usage", "--no-save cannot continue a conversation")
 	case o.maxRounds < 0 || o.timeout < 0 || o.maxTokens < 0 || !(o.maxCost >= 0):
-		return envelope.Errorf(envelope.ExitUsage, "usage", "--max-tool-rounds, --max-tokens, --max-cost and --timeout must not be negative")
+		return envelope.Errorf(envelope.ExitUsage, "usage",
+			"--max-tool-rounds, --max-tokens, --max-cost and --timeout must not be negative")
 	}
 	return nil
 }
@@ -108,10 +112,11 @@ type Limits struct {
 	Time   time.Duration
 }
 
-// Limits are those of the configuration, or of the flags that were given. A cost limit is refused where a price is not known, before
-// anything is spent.
+// Limits are those of the configuration, or of the flags that were given. A cost limit is refused where a price is not
+// known, before anything is spent.
 func (o *Options) Limits(cfg *config.Config, given func(flag string) bool) (Limits, error) {
-	l := Limits{cfg.Limits.MaxToolRounds, int64(cfg.Limits.MaxTokens), cfg.Limits.MaxCost, time.Duration(cfg.Limits.TurnTimeoutS * float64(time.Second))}
+	l := Limits{cfg.Limits.MaxToolRounds, int64(cfg.Limits.MaxTokens), cfg.Limits.MaxCost,
+		time.Duration(cfg.Limits.TurnTimeoutS * float64(time.Second))}
 	if given("max-tool-rounds") {
 		l.Rounds = o.maxRounds
 	}

@@ -24,10 +24,12 @@ func parse(args ...string) (*Options, func(string) bool, error) {
 
 // sample is an argument that is not the default of a flag.
 func sample(f *pflag.Flag) string {
-	return map[string]string{"string": "x y=z", "bool": "true", "int": "7", "int64": "4611686018427387905", "float64": "0.1", "duration": "1m30.5s"}[f.Value.Type()]
+	return map[string]string{"string": "x y=z", "bool": "true", "int": "7", "int64": "4611686018427387905",
+		"float64": "0.1", "duration": "1m30.5s"}[f.Value.Type()]
 }
 
-// TestEveryFlagIsHandedOn: whatever is said to one program is said to the next, flag by flag and all at once; what is not said is not.
+// TestEveryFlagIsHandedOn: whatever is said to one program is said to the next, flag by flag and all at once; what is
+// not said is not.
 func TestEveryFlagIsHandedOn(t *testing.T) {
 	var o Options
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -64,24 +66,28 @@ func TestEveryFlagIsHandedOn(t *testing.T) {
 		})
 	}
 	set := Options{Model: "m", NoTools: true} // without flags
-	if got := set.Args(func(string) bool { return false }); !slices.Equal(got, []string{"--model=m", "--no-tools=true"}) {
+	if got := set.Args(func(string) bool { return false }); !slices.Equal(got,
+		[]string{"--model=m", "--no-tools=true"}) {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestCheck(t *testing.T) {
 	for args, want := range map[string]string{
-		"": "", "--conversation=": "is empty", "-c --conversation=x": "cannot be combined", "-c": "", "--conversation=x": "",
-		"--no-save -c": "cannot continue", "--no-save --conversation=x": "cannot continue", "--no-save": "",
-		"--max-tool-rounds=-1": "negative", "--max-tokens=-1": "negative", "--max-cost=-0.1": "negative", "--max-cost=NaN": "negative",
-		"--timeout=-1s": "negative", "--max-tool-rounds=0 --max-tokens=0 --max-cost=0 --timeout=0": "",
+		"": "", "--conversation=": "is empty", "-c --conversation=x": "cannot be combined", "-c": "",
+		"--conversation=x": "",
+		"--no-save -c":     "cannot continue", "--no-save --conversation=x": "cannot continue", "--no-save": "",
+		"--max-tool-rounds=-1": "negative", "--max-tokens=-1": "negative", "--max-cost=-0.1": "negative",
+		"--max-cost=NaN": "negative",
+		"--timeout=-1s":  "negative", "--max-tool-rounds=0 --max-tokens=0 --max-cost=0 --timeout=0": "",
 	} {
 		o, given, err := parse(strings.Fields(args)...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		e := envelope.From(o.Check(given))
-		if (e == nil) != (want == "") || e != nil && (e.Exit != envelope.ExitUsage || !strings.Contains(e.Message, want)) {
+		if (e == nil) != (want == "") || e != nil &&
+			(e.Exit != envelope.ExitUsage || !strings.Contains(e.Message, want)) {
 			t.Errorf("%s: %v", args, e)
 		}
 	}
@@ -93,7 +99,8 @@ func TestLimits(t *testing.T) {
 	cfg.Limits.MaxToolRounds, cfg.Limits.MaxTokens, cfg.Limits.TurnTimeoutS = 5, 6, 7
 	cfg.DefaultProvider, cfg.Providers = "p", map[string]config.Provider{"p": {Kind: "openai", Model: "m"}}
 	for args, want := range map[string]Limits{
-		"": {5, 6, 0, 7 * time.Second}, "--max-tool-rounds=0 --max-tokens=0 --timeout=0": {}, "--max-cost=0": {5, 6, 0, 7 * time.Second},
+		"": {5, 6, 0, 7 * time.Second}, "--max-tool-rounds=0 --max-tokens=0 --timeout=0": {},
+		"--max-cost=0": {5, 6, 0, 7 * time.Second},
 		"--max-tool-rounds=1 --max-tokens=2 --timeout=1.5": {1, 2, 0, 1500 * time.Millisecond},
 	} {
 		o, given, err := parse(strings.Fields(args)...)
@@ -126,7 +133,8 @@ func TestLimits(t *testing.T) {
 }
 
 func TestSeconds(t *testing.T) {
-	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "2.5": 2500 * time.Millisecond, "0": 0, "-1s": -time.Second} {
+	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "1h30m": 90 * time.Minute,
+		"2.5": 2500 * time.Millisecond, "0": 0, "-1s": -time.Second} {
 		var s Seconds
 		if err := s.Set(text); err != nil || time.Duration(s) != want {
 			t.Errorf("%s: %s, %v", text, s, err)

@@ -71,10 +71,14 @@ var changes = map[string]func(p string) error{
 	"replace":                   func(p string) error { return replaced(p) },
 	"exchange":                  func(p string) error { return exchanged(p) },
 	"unlinkat":                  func(p string) error { return unix.Unlinkat(unix.AT_FDCWD, p, 0) },
-	"linkat":                    func(p string) error { return unix.Linkat(unix.AT_FDCWD, p, unix.AT_FDCWD, "attack-linked", 0) },
-	"link beside":               func(p string) error { return unix.Link(p, p+"3") },
+	"linkat": func(p string) error {
+		return unix.Linkat(unix.AT_FDCWD, p, unix.AT_FDCWD,
+			"attack-linked", 0)
+	},
+	"link beside": func(p string) error { return unix.Link(p, p+"3") },
 	"link by descriptor": func(p string) error {
-		return opened(p, unix.O_PATH, func(fd int) error { return unix.Linkat(fd, "", unix.AT_FDCWD, "attack-linked", unix.AT_EMPTY_PATH) })
+		return opened(p, unix.O_PATH,
+			func(fd int) error { return unix.Linkat(fd, "", unix.AT_FDCWD, "attack-linked", unix.AT_EMPTY_PATH) })
 	},
 	"make a file beside":      func(p string) error { return opened(p+"n", unix.O_WRONLY|unix.O_CREAT, nil) },
 	"make a directory beside": func(p string) error { return unix.Mkdir(p+"d", 0o755) },
@@ -97,10 +101,12 @@ var changes = map[string]func(p string) error{
 		return unix.Chmod("attack-through", 0o777)
 	},
 	"touch from its directory": func(p string) error {
-		return opened(filepath.Dir(p), unix.O_PATH|unix.O_DIRECTORY, func(fd int) error { return raw(unix.SYS_UTIMENSAT, uintptr(fd), str(filepath.Base(p)), 0, 0) })
+		return opened(filepath.Dir(p), unix.O_PATH|unix.O_DIRECTORY,
+			func(fd int) error { return raw(unix.SYS_UTIMENSAT, uintptr(fd), str(filepath.Base(p)), 0, 0) })
 	},
 	"chmod from its directory": func(p string) error {
-		return opened(filepath.Dir(p), unix.O_PATH|unix.O_DIRECTORY, func(fd int) error { return unix.Fchmodat(fd, filepath.Base(p), 0o777, 0) })
+		return opened(filepath.Dir(p), unix.O_PATH|unix.O_DIRECTORY,
+			func(fd int) error { return unix.Fchmodat(fd, filepath.Base(p), 0o777, 0) })
 	},
 	"remove its directory": func(p string) error { return unix.Rename(filepath.Dir(p), filepath.Dir(p)+"2") },
 }
@@ -119,15 +125,26 @@ var byDescriptor = map[string]func(fd int) error{
 		flags := uint64(0)
 		return raw(unix.SYS_IOCTL, uintptr(fd), unix.FS_IOC_SETFLAGS, uintptr(unsafe.Pointer(&flags)))
 	},
-	"lease":           func(fd int) error { _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK); return err },
-	"empty fchmodat2": func(fd int) error { return raw(unix.SYS_FCHMODAT2, uintptr(fd), str(""), 0o777, unix.AT_EMPTY_PATH) },
-	"empty fchownat":  func(fd int) error { return unix.Fchownat(fd, "", os.Getuid(), -1, unix.AT_EMPTY_PATH) },
-	"empty utimensat": func(fd int) error { return raw(unix.SYS_UTIMENSAT, uintptr(fd), str(""), 0, unix.AT_EMPTY_PATH) },
-	"chmod in /proc":  func(fd int) error { return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o777) },
-	"open in /proc":   func(fd int) error { return opened("/proc/self/fd/"+strconv.Itoa(fd), unix.O_WRONLY, nil) },
+	"lease": func(fd int) error {
+		_,
+			err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
+		return err
+	},
+	"empty fchmodat2": func(fd int) error {
+		return raw(unix.SYS_FCHMODAT2, uintptr(fd), str(""), 0o777,
+			unix.AT_EMPTY_PATH)
+	},
+	"empty fchownat": func(fd int) error { return unix.Fchownat(fd, "", os.Getuid(), -1, unix.AT_EMPTY_PATH) },
+	"empty utimensat": func(fd int) error {
+		return raw(unix.SYS_UTIMENSAT, uintptr(fd), str(""), 0,
+			unix.AT_EMPTY_PATH)
+	},
+	"chmod in /proc": func(fd int) error { return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o777) },
+	"open in /proc":  func(fd int) error { return opened("/proc/self/fd/"+strconv.Itoa(fd), unix.O_WRONLY, nil) },
 }
 
-var openings = map[string]int{"open to read": unix.O_RDONLY | unix.O_NONBLOCK, "open to nothing": unix.O_ACCMODE | unix.O_NONBLOCK, "open as a path": unix.O_PATH}
+var openings = map[string]int{"open to read": unix.O_RDONLY | unix.O_NONBLOCK, "open to nothing": unix.O_ACCMODE |
+	unix.O_NONBLOCK, "open as a path": unix.O_PATH}
 
 // metadata attempts every change on files of the user that lie outside the workspace.
 func (w world) metadata() []attempt {
@@ -144,7 +161,8 @@ func (w world) metadata() []attempt {
 		}
 		for how, flags := range openings {
 			for name, change := range byDescriptor {
-				all = append(all, attempt{fmt.Sprintf("files: %s by descriptor, %s, %s", name, which, how), func() error { return opened(p, flags, change) }})
+				all = append(all, attempt{fmt.Sprintf("files: %s by descriptor, %s, %s", name, which, how),
+					func() error { return opened(p, flags, change) }})
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Command attack is run inside the sandbox, attempts each thing that is forbidden there, and prints what it could do: a line
-// "possible NAME" each. It refuses to run anywhere else.
+// Command attack is run inside the sandbox, attempts each thing that is forbidden there, and prints what it could do: a
+// line "possible NAME" each. It refuses to run anywhere else.
 package main
 
 import (
@@ -107,8 +107,10 @@ type world struct {
 
 func attempts() []attempt {
 	dir, _ := os.Getwd()
-	w := world{dir: dir, name: "attack-" + fmt.Sprint(os.Getpid()), pid: os.Getenv("ATTACK_PID"), hidden: list("ATTACK_HIDDEN"),
-		tmp: os.Getenv("ATTACK_TMP"), readable: os.Getenv("ATTACK_READABLE")}
-	return slices.Concat(w.sockets(), w.refusedCalls(), w.requests(), w.namespaces(), w.metadata(), w.secrets(), w.places(), w.protected(),
+	w := world{dir: dir, name: "attack-" + fmt.Sprint(os.Getpid()), pid: os.Getenv("ATTACK_PID"),
+		hidden: list("ATTACK_HIDDEN"),
+		tmp:    os.Getenv("ATTACK_TMP"), readable: os.Getenv("ATTACK_READABLE")}
+	return slices.Concat(w.sockets(), w.refusedCalls(), w.requests(), w.namespaces(), w.metadata(), w.secrets(),
+		w.places(), w.protected(),
 		w.modes(), w.processes(), w.self(), w.descriptors(), w.machines())
 }

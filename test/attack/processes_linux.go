@@ -13,7 +13,8 @@ import (
 )
 
 // spaces are the kinds of namespaces.
-var spaces = map[string]uintptr{"user": unix.CLONE_NEWUSER, "mnt": unix.CLONE_NEWNS, "pid": unix.CLONE_NEWPID, "net": unix.CLONE_NEWNET, "ipc": unix.CLONE_NEWIPC,
+var spaces = map[string]uintptr{"user": unix.CLONE_NEWUSER, "mnt": unix.CLONE_NEWNS, "pid": unix.CLONE_NEWPID,
+	"net": unix.CLONE_NEWNET, "ipc": unix.CLONE_NEWIPC,
 	"uts": unix.CLONE_NEWUTS, "cgroup": unix.CLONE_NEWCGROUP, "time": unix.CLONE_NEWTIME}
 
 // namespaces attempts to make and to enter each kind.
@@ -21,14 +22,17 @@ func (w world) namespaces() []attempt {
 	var all []attempt
 	for name, flag := range spaces {
 		all = append(all, attempt{"privileges: unshare " + name, func() error { return unix.Unshare(int(flag)) }},
-			attempt{"privileges: unshare " + name + " with a user", func() error { return unix.Unshare(int(flag | unix.CLONE_NEWUSER)) }},
+			attempt{"privileges: unshare " + name + " with a user",
+				func() error { return unix.Unshare(int(flag | unix.CLONE_NEWUSER)) }},
 			attempt{"privileges: clone3 into " + name, func() error {
 				args := [11]uint64{0: uint64(flag) | unix.CLONE_VFORK, 4: uint64(unix.SIGCHLD)}
 				return raw(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args))
 			}})
 		if name != "time" {
-			all = append(all, attempt{"privileges: clone into " + name, func() error { return spawn(&syscall.SysProcAttr{Cloneflags: flag}) }},
-				attempt{"privileges: clone into user and " + name, func() error { return spawn(&syscall.SysProcAttr{Cloneflags: flag | unix.CLONE_NEWUSER}) }})
+			all = append(all, attempt{"privileges: clone into " + name,
+				func() error { return spawn(&syscall.SysProcAttr{Cloneflags: flag}) }},
+				attempt{"privileges: clone into user and " + name,
+					func() error { return spawn(&syscall.SysProcAttr{Cloneflags: flag | unix.CLONE_NEWUSER}) }})
 		}
 		for _, pid := range []string{"1", "self", orNone(w.pid)} {
 			all = append(all, attempt{fmt.Sprintf("privileges: enter %s of %s", name, pid), func() error {
@@ -36,16 +40,20 @@ func (w world) namespaces() []attempt {
 			}})
 		}
 	}
-	return append(all, attempt{"privileges: unshare files and more", func() error { return unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWUSER) }},
+	return append(all, attempt{"privileges: unshare files and more",
+		func() error { return unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWUSER) }},
 		attempt{"privileges: mount", func() error { return unix.Mount("tmpfs", w.dir, "tmpfs", 0, "") }},
 		attempt{"privileges: bind", func() error { return unix.Mount("/", w.dir, "", unix.MS_BIND|unix.MS_REC, "") }},
-		attempt{"privileges: remount", func() error { return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND, "") }},
+		attempt{"privileges: remount",
+			func() error { return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND, "") }},
 		attempt{"privileges: umount", func() error { return unix.Unmount("/proc", unix.MNT_DETACH) }},
-		attempt{"privileges: chroot", func() error { return unix.Chroot(w.dir) }}, attempt{"privileges: pivot_root", func() error { return unix.PivotRoot(w.dir, w.dir) }},
+		attempt{"privileges: chroot", func() error { return unix.Chroot(w.dir) }},
+		attempt{"privileges: pivot_root", func() error { return unix.PivotRoot(w.dir, w.dir) }},
 		attempt{"privileges: sethostname", func() error { return unix.Sethostname([]byte("x")) }})
 }
 
-// processes attempts to see, to signal and to change a process of the same user outside, and the first one of the sandbox.
+// processes attempts to see, to signal and to change a process of the same user outside, and the first one of the
+// sandbox.
 func (w world) processes() []attempt {
 	pid, err := strconv.Atoi(w.pid)
 	if err != nil {
@@ -54,8 +62,10 @@ func (w world) processes() []attempt {
 	n := uintptr(pid)
 	p := "/proc/" + orNone(w.pid) + "/"
 	all := []attempt{{"processes: signal outside", func() error { return signal(w.pid) }},
-		{"processes: tkill outside", func() error { return raw(unix.SYS_TKILL, n, 0) }}, {"processes: tgkill outside", func() error { return raw(unix.SYS_TGKILL, n, n, 0) }},
-		{"processes: queue a signal", func() error { return raw(unix.SYS_RT_SIGQUEUEINFO, n, 0, str(string(make([]byte, 128)))) }},
+		{"processes: tkill outside", func() error { return raw(unix.SYS_TKILL, n, 0) }},
+		{"processes: tgkill outside", func() error { return raw(unix.SYS_TGKILL, n, n, 0) }},
+		{"processes: queue a signal",
+			func() error { return raw(unix.SYS_RT_SIGQUEUEINFO, n, 0, str(string(make([]byte, 128)))) }},
 		{"processes: signal by descriptor", func() error {
 			fd, err := unix.PidfdOpen(pid, 0)
 			if err != nil {
@@ -65,9 +75,12 @@ func (w world) processes() []attempt {
 			return unix.PidfdSendSignal(fd, 0, nil, 0)
 		}},
 		{"processes: signal as an owner", func() error { return control(unix.F_SETOWN) }},
-		{"processes: ptrace outside", func() error { return unix.PtraceAttach(pid) }}, {"processes: seize outside", func() error { return unix.PtraceSeize(pid) }},
-		{"processes: ptrace init", func() error { return unix.PtraceAttach(1) }}, {"processes: trace me", func() error { return raw(unix.SYS_PTRACE, 0) }},
-		{"processes: read memory", func() error { return vm(unix.SYS_PROCESS_VM_READV, n) }}, {"processes: write memory", func() error { return vm(unix.SYS_PROCESS_VM_WRITEV, n) }},
+		{"processes: ptrace outside", func() error { return unix.PtraceAttach(pid) }},
+		{"processes: seize outside", func() error { return unix.PtraceSeize(pid) }},
+		{"processes: ptrace init", func() error { return unix.PtraceAttach(1) }},
+		{"processes: trace me", func() error { return raw(unix.SYS_PTRACE, 0) }},
+		{"processes: read memory", func() error { return vm(unix.SYS_PROCESS_VM_READV, n) }},
+		{"processes: write memory", func() error { return vm(unix.SYS_PROCESS_VM_WRITEV, n) }},
 		{"processes: take a descriptor", func() error {
 			fd, err := unix.PidfdOpen(pid, 0)
 			if err != nil {
@@ -80,8 +93,10 @@ func (w world) processes() []attempt {
 		{"processes: priority", func() error { return unix.Setpriority(unix.PRIO_PROCESS, pid, 19) }},
 		{"processes: priority of a group", func() error { return unix.Setpriority(unix.PRIO_PGRP, pid, 19) }},
 		{"processes: priority of the user", func() error { return unix.Setpriority(unix.PRIO_USER, os.Getuid(), 19) }},
-		{"processes: priority of everything of the user", func() error { return unix.Setpriority(unix.PRIO_USER, 0, 19) }},
-		{"processes: io priority", func() error { return raw(unix.SYS_IOPRIO_SET, 1, n, 0x6000) }}, {"processes: io priority of the user", func() error { return raw(unix.SYS_IOPRIO_SET, 3, own(), 0x6000) }},
+		{"processes: priority of everything of the user",
+			func() error { return unix.Setpriority(unix.PRIO_USER, 0, 19) }},
+		{"processes: io priority", func() error { return raw(unix.SYS_IOPRIO_SET, 1, n, 0x6000) }},
+		{"processes: io priority of the user", func() error { return raw(unix.SYS_IOPRIO_SET, 3, own(), 0x6000) }},
 		{"processes: scheduler", func() error {
 			prio := int32(0)
 			return raw(unix.SYS_SCHED_SETSCHEDULER, n, 5, uintptr(unsafe.Pointer(&prio)))
@@ -90,18 +105,27 @@ func (w world) processes() []attempt {
 			attr := [14]uint32{0: 48, 1: 5}
 			return raw(unix.SYS_SCHED_SETATTR, n, uintptr(unsafe.Pointer(&attr)), 0)
 		}},
-		{"processes: processors", func() error { var all unix.CPUSet; all.Set(0); return unix.SchedSetaffinity(pid, &all) }},
+		{"processes: processors", func() error {
+			var all unix.CPUSet
+			all.Set(0)
+			return unix.SchedSetaffinity(pid,
+				&all)
+		}},
 		{"processes: limits", func() error { return unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil) }},
 		{"processes: read limits", func() error { return unix.Prlimit(pid, unix.RLIMIT_CORE, nil, &unix.Rlimit{}) }},
-		{"processes: group", func() error { return unix.Setpgid(pid, pid) }}, {"processes: move pages", call(unix.SYS_MIGRATE_PAGES, n, 1, 0, 0)},
+		{"processes: group", func() error { return unix.Setpgid(pid, pid) }},
+		{"processes: move pages", call(unix.SYS_MIGRATE_PAGES, n, 1, 0, 0)},
 		{"processes: see outside", see(p + "comm")}, {"processes: see outside, the directory", see(p)}}
-	for _, f := range []string{"mem", "environ", "maps", "cmdline", "status", "stack", "syscall", "auxv", "pagemap", "io", "comm", "fd", "task", "root/", "cwd/", "map_files", "ns/net"} {
+	for _, f := range []string{"mem", "environ", "maps", "cmdline", "status", "stack", "syscall", "auxv", "pagemap",
+		"io", "comm", "fd", "task", "root/", "cwd/", "map_files", "ns/net"} {
 		all = append(all, attempt{"processes: read " + f + " outside", read(p + f)})
 	}
 	for _, f := range []string{"exe", "cwd", "root", "fd/0", "ns/user"} {
-		all = append(all, attempt{"processes: follow " + f + " outside", func() error { _, err := os.Readlink(p + f); return err }})
+		all = append(all, attempt{"processes: follow " + f + " outside",
+			func() error { _, err := os.Readlink(p + f); return err }})
 	}
-	for _, f := range []string{"mem", "oom_score_adj", "comm", "clear_refs", "coredump_filter", "timerslack_ns", "sched", "autogroup"} {
+	for _, f := range []string{"mem", "oom_score_adj", "comm", "clear_refs", "coredump_filter", "timerslack_ns",
+		"sched", "autogroup"} {
 		all = append(all, attempt{"processes: write " + f + " outside", func() error { return changed(p + f) }})
 	}
 	return all
@@ -121,22 +145,29 @@ func (w world) self() []attempt {
 			return unix.EPERM // it has that number already, and nothing behind it
 		}
 		return unix.Setuid(0)
-	}}, {"privileges: another user", func() error { return unix.Setresuid(12345, 12345, 12345) }}, {"privileges: another group", func() error { return unix.Setresgid(12345, 12345, 12345) }},
-		{"privileges: setgroups", func() error { return unix.Setgroups([]int{0}) }}, {"privileges: capabilities", capabilities},
+	}}, {"privileges: another user", func() error { return unix.Setresuid(12345, 12345, 12345) }},
+		{"privileges: another group", func() error { return unix.Setresgid(12345, 12345, 12345) }},
+		{"privileges: setgroups", func() error { return unix.Setgroups([]int{0}) }},
+		{"privileges: capabilities", capabilities},
 		{"privileges: more capabilities", func() error {
 			head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 			data := [2]unix.CapUserData{{Effective: 1 << unix.CAP_CHOWN, Permitted: 1 << unix.CAP_CHOWN}}
 			return unix.Capset(&head, &data[0])
 		}}, {"privileges: a program with set-id", setIDProgram},
-		{"environment: own", func() error { return holds("/proc/self/environ") }}, {"environment: of init", func() error { return holds("/proc/1/environ") }},
-		{"environment: memory of init", read("/proc/1/mem")}, {"environment: descriptors", descriptors}, {"environment: descriptors of init", descriptorsOfInit},
+		{"environment: own", func() error { return holds("/proc/self/environ") }},
+		{"environment: of init", func() error { return holds("/proc/1/environ") }},
+		{"environment: memory of init", read("/proc/1/mem")}, {"environment: descriptors", descriptors},
+		{"environment: descriptors of init", descriptorsOfInit},
 		{"cpu: affinity", affinity}, {"cpu: in real time", func() error {
 			prio := int32(1)
 			return raw(unix.SYS_SCHED_SETSCHEDULER, 0, 1, uintptr(unsafe.Pointer(&prio)))
 		}}, {"cpu: a higher priority", func() error { return unix.Setpriority(unix.PRIO_PROCESS, 0, -5) }},
-		{"tasks: limits of init", func() error { return unix.Prlimit(1, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 4, Max: 4}, nil) }}}
-	for name, resource := range map[string]int{"descriptors: more files": unix.RLIMIT_NOFILE, "memory: more data": unix.RLIMIT_DATA, "tasks: more": unix.RLIMIT_NPROC,
-		"descriptors: longer files": unix.RLIMIT_FSIZE, "cpu: more time": unix.RLIMIT_CPU, "memory: more locked": unix.RLIMIT_MEMLOCK, "memory: dumps": unix.RLIMIT_CORE,
+		{"tasks: limits of init",
+			func() error { return unix.Prlimit(1, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 4, Max: 4}, nil) }}}
+	for name, resource := range map[string]int{"descriptors: more files": unix.RLIMIT_NOFILE,
+		"memory: more data": unix.RLIMIT_DATA, "tasks: more": unix.RLIMIT_NPROC,
+		"descriptors: longer files": unix.RLIMIT_FSIZE, "cpu: more time": unix.RLIMIT_CPU,
+		"memory: more locked": unix.RLIMIT_MEMLOCK, "memory: dumps": unix.RLIMIT_CORE,
 		"memory: queues": unix.RLIMIT_MSGQUEUE, "tasks: more signals": unix.RLIMIT_SIGPENDING} {
 		all = append(all, attempt{name, func() error { return raise(resource) }})
 	}
@@ -150,7 +181,8 @@ func (w world) self() []attempt {
 func descriptorsOfInit() error {
 	for fd := range 200 {
 		path, err := os.Readlink("/proc/1/fd/" + strconv.Itoa(fd))
-		if own, _ := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)); err == nil && path != own && !strings.HasPrefix(path, "anon_inode:") {
+		if own, _ := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)); err == nil && path != own &&
+			!strings.HasPrefix(path, "anon_inode:") {
 			return nil
 		}
 	}
@@ -167,7 +199,8 @@ func setIDProgram() error {
 		}
 		status, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/status")
 		cmd.Wait()
-		if err == nil && os.Getuid() != 0 && strings.Contains(string(status), "Uid:\t"+strconv.Itoa(os.Getuid())+"\t0") {
+		if err == nil && os.Getuid() != 0 &&
+			strings.Contains(string(status), "Uid:\t"+strconv.Itoa(os.Getuid())+"\t0") {
 			return nil
 		}
 	}
@@ -179,11 +212,14 @@ func (w world) descriptors() []attempt {
 	sys := "/usr/bin/env"
 	reopen := func(flags int) func() error {
 		return func() error {
-			return opened(sys, unix.O_RDONLY, func(fd int) error { return opened("/proc/self/fd/"+strconv.Itoa(fd), flags, nil) })
+			return opened(sys, unix.O_RDONLY,
+				func(fd int) error { return opened("/proc/self/fd/"+strconv.Itoa(fd), flags, nil) })
 		}
 	}
-	all := []attempt{{"files: reopen to write", reopen(unix.O_WRONLY)}, {"files: reopen to cut", reopen(unix.O_WRONLY | unix.O_TRUNC)},
-		{"files: write the program itself", func() error { return changed("/proc/self/exe") }}, {"files: above a directory that is open", func() error {
+	all := []attempt{{"files: reopen to write", reopen(unix.O_WRONLY)},
+		{"files: reopen to cut", reopen(unix.O_WRONLY | unix.O_TRUNC)},
+		{"files: write the program itself", func() error { return changed("/proc/self/exe") }},
+		{"files: above a directory that is open", func() error {
 			return opened(w.dir, unix.O_PATH|unix.O_DIRECTORY, func(fd int) error {
 				up, err := unix.Openat(fd, "../../../../../../etc/"+w.name, unix.O_CREAT|unix.O_WRONLY, 0o644)
 				if err == nil {
@@ -213,15 +249,24 @@ func (w world) descriptors() []attempt {
 		}},
 		{"calls: run memory", func() error { return unix.Exec("/proc/self/fd/99", []string{"x"}, nil) }},
 		{"calls: run by descriptor", func() error {
-			return opened(sys, unix.O_PATH, func(fd int) error { return raw(unix.SYS_EXECVEAT, uintptr(fd), str(""), 0, 0, unix.AT_EMPTY_PATH) })
+			return opened(sys, unix.O_PATH,
+				func(fd int) error { return raw(unix.SYS_EXECVEAT, uintptr(fd), str(""), 0, 0, unix.AT_EMPTY_PATH) })
 		}}}
 	for _, p := range w.hidden {
 		all = append(all, attempt{"secrets: a descriptor of " + p + " over a pair", func() error { return passed(p) }},
 			attempt{"secrets: open " + p + " for nothing and map it", func() error {
-				return opened(p, unix.O_ACCMODE, func(fd int) error { _, err := unix.Mmap(fd, 0, 4096, unix.PROT_READ, unix.MAP_PRIVATE); return err })
+				return opened(p, unix.O_ACCMODE, func(fd int) error {
+					_,
+						err := unix.Mmap(fd, 0, 4096, unix.PROT_READ, unix.MAP_PRIVATE)
+					return err
+				})
 			}},
 			attempt{"secrets: send " + p, func() error {
-				return opened(p, unix.O_PATH, func(fd int) error { _, err := unix.Sendfile(1, fd, nil, 10); return err })
+				return opened(p, unix.O_PATH, func(fd int) error {
+					_,
+						err := unix.Sendfile(1, fd, nil, 10)
+					return err
+				})
 			}})
 	}
 	return all

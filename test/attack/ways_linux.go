@@ -21,7 +21,8 @@ func call(number uintptr, args ...uintptr) func() error {
 		_, _, e := unix.RawSyscall6(number, a[0], a[1], a[2], a[3], a[4], a[5])
 		// What is reached complains about its arguments; what is refused says so.
 		switch e {
-		case 0, unix.EFAULT, unix.EBADF, unix.EINVAL, unix.ESRCH, unix.ENOENT, unix.EAGAIN, unix.ENOKEY, unix.ENOTSOCK, unix.EMSGSIZE:
+		case 0, unix.EFAULT, unix.EBADF, unix.EINVAL, unix.ESRCH, unix.ENOENT, unix.EAGAIN, unix.ENOKEY, unix.ENOTSOCK,
+			unix.EMSGSIZE:
 			return nil
 		}
 		return e
@@ -154,7 +155,8 @@ func holds(path string) error {
 func descriptors() error {
 	for fd := 3; fd < 200; fd++ {
 		path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
-		if err == nil && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "/proc/") && !strings.HasPrefix(path, "/sys/") {
+		if err == nil && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "/proc/") &&
+			!strings.HasPrefix(path, "/sys/") {
 			return nil
 		}
 	}

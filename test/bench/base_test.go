@@ -19,9 +19,9 @@ import (
 	"clawsh/test/need"
 )
 
-// BenchmarkAgainstBase times turns against those of another revision, CLAWSH_BASE, which is built in a worktree of its own: one of
-// this, one of that, and so on. The model is a server that answers at once. Processor time is that of all processes of a turn: it
-// says more than the clock where other things run on the machine.
+// BenchmarkAgainstBase times turns against those of another revision, CLAWSH_BASE, which is built in a worktree of its
+// own: one of this, one of that, and so on. The model is a server that answers at once. Processor time is that of all
+// processes of a turn: it says more than the clock where other things run on the machine.
 func BenchmarkAgainstBase(b *testing.B) {
 	rev := os.Getenv("CLAWSH_BASE")
 	if rev == "" {
@@ -72,7 +72,8 @@ func compare(b *testing.B, n int, got, ref func() *exec.Cmd) comparison {
 
 // less is the n-th part of what one comparison takes more than another.
 func (c comparison) less(few comparison, n time.Duration) comparison {
-	return comparison{(c.clock - few.clock) / n, (c.clockRef - few.clockRef) / n, (c.processor - few.processor) / n, (c.processorRef - few.processorRef) / n}
+	return comparison{(c.clock - few.clock) / n, (c.clockRef - few.clockRef) / n, (c.processor - few.processor) / n,
+		(c.processorRef - few.processorRef) / n}
 }
 
 func (c comparison) report(b *testing.B, what, rev string) {
@@ -108,7 +109,8 @@ func (p *place) turn(b *testing.B, url string, calls int) func() *exec.Cmd {
 	return func() *exec.Cmd { return p.command("clawsh", "-n", "say hello", "--config", config) }
 }
 
-// instant is a model that asks for as many calls as the first part of the path says, one after the other, and then says hello.
+// instant is a model that asks for as many calls as the first part of the path says, one after the other, and then says
+// hello.
 func instant(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	calls, _ := strconv.Atoi(strings.Split(r.URL.Path, "/")[1])
@@ -119,10 +121,14 @@ func instant(w http.ResponseWriter, r *http.Request) {
 		finish = "tool_calls"
 	}
 	if !strings.Contains(string(body), `"stream":true`) {
-		fmt.Fprintf(w, `{"id":"c","model":"m","choices":[{"index":0,"finish_reason":%q,"message":{"role":"assistant",%s}}]}`, finish, message)
+		fmt.Fprintf(w,
+			`{"id":"c","model":"m","choices":[{"index":0,"finish_reason":%q,"message":{"role":"assistant",%s}}]}`,
+			finish, message)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",%s},\"finish_reason\":null}]}\n\n", message)
-	fmt.Fprintf(w, "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n", finish)
+	fmt.Fprintf(w,
+		"data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",%s},\"finish_reason\":null}]}\n\n", message)
+	fmt.Fprintf(w,
+		"data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n", finish)
 }

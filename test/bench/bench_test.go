@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package bench measures the real binaries, each figure beside its reference in the same run. Nothing here fails because
-// of a time: the figures are printed beside the limits that the project aims at.
+// Package bench measures the real binaries, each figure beside its reference in the same run. Nothing here fails
+// because of a time: the figures are printed beside the limits that the project aims at.
 package bench
 
 import (
@@ -37,7 +37,8 @@ func newPlace(b *testing.B) *place {
 func newPlaceOf(b *testing.B, bin string) *place {
 	b.Helper()
 	home := b.TempDir()
-	p := &place{bin: bin, home: home, env: []string{"HOME=" + home, "CLAWSH_HOME=" + home + "/.clawsh", "PATH=" + bin + ":/usr/bin:/bin", "TMPDIR=" + home}}
+	p := &place{bin: bin, home: home, env: []string{"HOME=" + home, "CLAWSH_HOME=" + home + "/.clawsh", "PATH=" + bin +
+		":/usr/bin:/bin", "TMPDIR=" + home}}
 	p.run(b, nil, "clawsh", "init")
 	return p
 }
@@ -138,14 +139,16 @@ func BenchmarkRound(b *testing.B) {
 		fixture := filepath.Join(p.home, fmt.Sprintf("fixture-%d.jsonl", n))
 		os.WriteFile(fixture, []byte(steps+`{"final_text":"done"}`+"\n"), 0o600)
 		config := filepath.Join(p.home, fmt.Sprintf("config-%d.toml", n))
-		os.WriteFile(config, fmt.Appendf(nil, "[security]\nautonomy = \"full\"\nallowed_commands = [\"true\"]\n[limits]\nmax_tool_rounds = 100\n"+
-			"[providers.models.local]\nkind = \"mock\"\nmodel = \"mock\"\nfixture = %q\n", fixture), 0o600)
+		os.WriteFile(config, fmt.Appendf(nil,
+			"[security]\nautonomy = \"full\"\nallowed_commands = [\"true\"]\n[limits]\nmax_tool_rounds = 100\n"+
+				"[providers.models.local]\nkind = \"mock\"\nmodel = \"mock\"\nfixture = %q\n", fixture), 0o600)
 		return func() { p.run(b, nil, "clawsh", "-n", "go", "--config", config) }
 	}
 	one, many := rounds(1), rounds(51)
 	for b.Loop() {
 		few, more := pair(9, one, many)
-		f1, f51 := pair(9, func() { exec.Command(ref, "1", p.home).Run() }, func() { exec.Command(ref, "51", p.home).Run() })
+		f1, f51 := pair(9, func() { exec.Command(ref, "1", p.home).Run() },
+			func() { exec.Command(ref, "51", p.home).Run() })
 		report(b, "one more tool round (shell true)", (more-few)/50, (f51-f1)/50, 2)
 	}
 }
@@ -177,7 +180,8 @@ func BenchmarkPassThrough(b *testing.B) {
 				b.Fatal(err)
 			}
 			rss := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
-			fmt.Printf("%-44s %7.0f MB/s   aim: at least 100   %5.1f MB resident   aim: under 25\n", "pass through "+name+", 1 GB of 500-byte lines",
+			fmt.Printf("%-44s %7.0f MB/s   aim: at least 100   %5.1f MB resident   aim: under 25\n", "pass through "+
+				name+", 1 GB of 500-byte lines",
 				float64(total)/1e6/time.Since(start).Seconds(), float64(rss)/1024)
 		}
 	}

@@ -23,7 +23,8 @@ func (p *place) gated(b *testing.B, command string, n int) []byte {
 	var calls bytes.Buffer
 	for i := range n {
 		args, _ := json.Marshal(map[string]any{"command": command, "timeout_s": 300})
-		fmt.Fprintf(&calls, `{"v":1,"kind":"tool_call","id":"call-%d","conversation_id":"c","tool":"shell","args":%s}`+"\n", i, args)
+		fmt.Fprintf(&calls, `{"v":1,"kind":"tool_call","id":"call-%d","conversation_id":"c","tool":"shell","args":%s}`+
+			"\n", i, args)
 	}
 	return p.run(b, calls.Bytes(), "claw-gate", "--config", p.full(b))
 }
@@ -82,7 +83,8 @@ func medians(n int, of ...func() time.Duration) []time.Duration {
 	return out
 }
 
-// BenchmarkCalls is what one more command takes in its sandbox, interpreter included, beside what it takes a shell without one.
+// BenchmarkCalls is what one more command takes in its sandbox, interpreter included, beside what it takes a shell
+// without one.
 func BenchmarkCalls(b *testing.B) {
 	p := newPlace(b)
 	const more = 5
@@ -95,14 +97,16 @@ func BenchmarkCalls(b *testing.B) {
 			{"a pipe of five programs", "/bin/echo a | /bin/cat | /bin/cat | /bin/cat | /bin/cat", 5},
 			{"a loop of fifty programs", "for i in " + strings.Repeat("a ", 50) + "; do /bin/echo $i; done", 2},
 		} {
-			m := medians(5, func() time.Duration { return p.exec(b, c.command, 1) }, func() time.Duration { return p.exec(b, c.command, 1+more) },
+			m := medians(5, func() time.Duration { return p.exec(b, c.command, 1) },
+				func() time.Duration { return p.exec(b, c.command, 1+more) },
 				func() time.Duration { return p.bare(b, c.command) })
 			report(b, "call: "+c.what, (m[1]-m[0])/more, m[2], c.limit)
 		}
 	}
 }
 
-// BenchmarkBuild is the build of a small module after a change, in the sandbox and outside, the rest of it from a cache.
+// BenchmarkBuild is the build of a small module after a change, in the sandbox and outside, the rest of it from a
+// cache.
 func BenchmarkBuild(b *testing.B) {
 	p := newPlace(b)
 	need.Program(b, "go")
@@ -128,7 +132,8 @@ func BenchmarkBuild(b *testing.B) {
 		return fmt.Sprintf("echo 'package main; const n = %d' > n.go; go build -o out .", n)
 	}
 	for b.Loop() {
-		m := medians(3, func() time.Duration { return p.exec(b, build(), 1) }, func() time.Duration { return p.bare(b, build()) })
+		m := medians(3, func() time.Duration { return p.exec(b, build(), 1) },
+			func() time.Duration { return p.bare(b, build()) })
 		report(b, "call: go build of a small module", m[0], m[1], 1.5)
 	}
 }

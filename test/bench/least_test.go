@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// least is one process that does what a turn cannot do without: it asks a server, and for each call that this wants it syncs a record,
-// runs sh, syncs a second one and asks again; then it prints the answer.
+// least is one process that does what a turn cannot do without: it asks a server, and for each call that this wants it
+// syncs a record, runs sh, syncs a second one and asks again; then it prints the answer.
 const least = `package main
 
 import (
@@ -98,7 +98,8 @@ func check(err error) {
 }
 `
 
-// BenchmarkLeast is what the issue of starts and turns aims at: turns beside the least that one can cost, starts beside an empty program.
+// BenchmarkLeast is what the issue of starts and turns aims at: turns beside the least that one can cost, starts beside
+// an empty program.
 func BenchmarkLeast(b *testing.B) {
 	p := newPlace(b)
 	ref := program(b, least)
@@ -112,7 +113,8 @@ func BenchmarkLeast(b *testing.B) {
 		compare(b, 41, p.turn(b, srv.URL, 0), floor(0)).beside(b, "turn, text only", 4)
 		one := compare(b, 41, p.turn(b, srv.URL, 1), floor(1))
 		one.beside(b, "turn, one call of /bin/echo", 5)
-		compare(b, 11, p.turn(b, srv.URL, many), floor(many)).less(one, many-1).beside(b, "one more round of /bin/echo", 2)
+		compare(b, 11, p.turn(b, srv.URL, many), floor(many)).less(one, many-1).
+			beside(b, "one more round of /bin/echo", 2)
 		p.starts(b)
 	}
 }
@@ -121,8 +123,10 @@ func BenchmarkLeast(b *testing.B) {
 func (p *place) starts(b *testing.B) {
 	ref := program(b, empty)
 	floor := func() *exec.Cmd { return exec.Command(ref) }
-	for _, name := range []string{"clawsh", "claw-llm", "claw-gate", "claw-exec", "claw-receipt", "claw-mem", "claw-loop"} {
-		compare(b, 41, func() *exec.Cmd { return p.command(name, "--version") }, floor).beside(b, name+" --version", 1.5)
+	for _, name := range []string{"clawsh", "claw-llm", "claw-gate", "claw-exec", "claw-receipt", "claw-mem",
+		"claw-loop"} {
+		compare(b, 41, func() *exec.Cmd { return p.command(name, "--version") }, floor).
+			beside(b, name+" --version", 1.5)
 	}
 	for _, name := range []string{"claw-llm", "claw-gate", "claw-exec", "claw-receipt", "claw-mem", "claw-loop"} {
 		compare(b, 41, func() *exec.Cmd { return p.command(name) }, floor).beside(b, name+", empty input", 3)
@@ -135,8 +139,9 @@ func (c comparison) beside(b *testing.B, what string, aim float64) {
 	report(b, "  processor time", c.processor, c.processorRef, aim)
 }
 
-// BenchmarkMemoryOfTurn is what all processes of a turn with one call have in memory at one time: pages that several share count once in
-// the sum of PSS, and once for each in that of RSS. The peaks of each alone come at different times, so their sum is an upper bound.
+// BenchmarkMemoryOfTurn is what all processes of a turn with one call have in memory at one time: pages that several
+// share count once in the sum of PSS, and once for each in that of RSS. The peaks of each alone come at different
+// times, so their sum is an upper bound.
 func BenchmarkMemoryOfTurn(b *testing.B) {
 	p := newPlace(b)
 	srv := httptest.NewServer(http.HandlerFunc(instant))
@@ -156,12 +161,14 @@ func BenchmarkMemoryOfTurn(b *testing.B) {
 		slices.Sort(processes)
 		fmt.Printf("%-44s %7.1f MiB PSS, %.1f RSS at one time; %.1f the sum of the peaks, %d processes   aim: at most 50\n",
 			"memory of a turn with one call", mib(pss), mib(rss), mib(peaks), processes[len(processes)/2])
-		fmt.Printf("%-44s %7.1f MiB; the rest are pages of files, most of them of the programs\n", "  the processes' own", mib(own))
+		fmt.Printf("%-44s %7.1f MiB; the rest are pages of files, most of them of the programs\n",
+			"  the processes' own", mib(own))
 		b.ReportMetric(mib(pss), "MiB")
 	}
 }
 
-// inMemory are kilobytes: the largest sums at one time, and the peak of each process. own is what of PSS is not pages of files.
+// inMemory are kilobytes: the largest sums at one time, and the peak of each process. own is what of PSS is not pages
+// of files.
 type inMemory struct {
 	pss, own, rss int
 	peaks         map[string]int

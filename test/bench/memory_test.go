@@ -13,8 +13,8 @@ import (
 	"clawsh/test/need"
 )
 
-// BenchmarkInserts passes records through claw-mem, each acknowledged when it is durable, beside the sqlite3 command that commits the
-// same texts into a plain table under the same pragmas, one a transaction.
+// BenchmarkInserts passes records through claw-mem, each acknowledged when it is durable, beside the sqlite3 command
+// that commits the same texts into a plain table under the same pragmas, one a transaction.
 func BenchmarkInserts(b *testing.B) {
 	need.Program(b, "sqlite3")
 	p := newPlace(b)
@@ -26,7 +26,8 @@ func BenchmarkInserts(b *testing.B) {
 			round++
 			var in bytes.Buffer
 			for i := range records {
-				fmt.Fprintf(&in, `{"v":1,"kind":"user","id":"msg-%d-%d","conversation_id":"conv-%d","turn_id":"turn-%d","content":"%s%d"}`+"\n", round, i, round, i/4, text, i)
+				fmt.Fprintf(&in,
+					`{"v":1,"kind":"user","id":"msg-%d-%d","conversation_id":"conv-%d","turn_id":"turn-%d","content":"%s%d"}`+"\n", round, i, round, i/4, text, i)
 			}
 			if out := p.run(b, in.Bytes(), "claw-mem"); bytes.Count(out, []byte("\n")) != records {
 				b.Fatalf("%d records came out", bytes.Count(out, []byte("\n")))

@@ -44,8 +44,8 @@ func receipts() int {
 	return 1_000_000
 }
 
-// BenchmarkReceiptVerify is `claw-receipt verify` of a log with macs and a signed head against `sha256sum` of the same bytes,
-// and its memory against that for a short log.
+// BenchmarkReceiptVerify is `claw-receipt verify` of a log with macs and a signed head against `sha256sum` of the same
+// bytes, and its memory against that for a short log.
 func BenchmarkReceiptVerify(b *testing.B) {
 	p, n := newPlace(b), receipts()
 	short, long := p.longLog(b, "short.log", 10_000), p.longLog(b, "long.log", n)
@@ -73,13 +73,14 @@ func BenchmarkReceiptVerify(b *testing.B) {
 		var many, few int
 		verify(long, func(pid int) { many = peak(pid) })
 		verify(short, func(pid int) { few = peak(pid) })
-		fmt.Printf("%-44s %9.1f MB   of 10000: %10.1f MB   %5.2f times   aim: flat\n", fmt.Sprintf("peak memory of verify of %d receipts", n),
+		fmt.Printf("%-44s %9.1f MB   of 10000: %10.1f MB   %5.2f times   aim: flat\n",
+			fmt.Sprintf("peak memory of verify of %d receipts", n),
 			float64(many)/1024, float64(few)/1024, float64(many)/float64(few))
 	}
 }
 
-// peak watches a process until it ends, and returns its peak resident memory in KiB. What the system tells of one that has ended
-// counts the memory of the one that started it, this one.
+// peak watches a process until it ends, and returns its peak resident memory in KiB. What the system tells of one that
+// has ended counts the memory of the one that started it, this one.
 func peak(pid int) (kb int) {
 	for {
 		exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
@@ -94,8 +95,8 @@ func peak(pid int) (kb int) {
 	}
 }
 
-// longLog makes a log of n receipts with macs, by what is documented of them and not by Append, which syncs each; Accept, which
-// verifies them, signs its head. The log has the keys of the place's home.
+// longLog makes a log of n receipts with macs, by what is documented of them and not by Append, which syncs each;
+// Accept, which verifies them, signs its head. The log has the keys of the place's home.
 func (p *place) longLog(b *testing.B, name string, n int) string {
 	b.Helper()
 	keys, path := filepath.Join(p.home, ".clawsh", "keys", "receipt"), filepath.Join(p.home, name)
@@ -116,13 +117,16 @@ func (p *place) longLog(b *testing.B, name string, n int) string {
 	w := bufio.NewWriterSize(f, 1<<20)
 	mac, previous := hmac.New(sha256.New, key), receipt.Genesis
 	for i := range n {
-		id, args, result := fmt.Sprintf("receipt-%08x-0000-7000-8000-%012x", i, i), hashOf(strconv.Itoa(i)), hashOf(fmt.Sprint("result ", i))
+		id, args, result := fmt.Sprintf("receipt-%08x-0000-7000-8000-%012x", i, i), hashOf(strconv.Itoa(i)),
+			hashOf(fmt.Sprint("result ", i))
 		hash := hashOf(fmt.Sprintf(`{"args_hash":"%s","conversation_id":"%s","id":"%s","previous_hash":"%s","result_hash":"%s","risk":"low",`+
 			`"status":"allowed","timestamp":"%s","tool":"file_read"}`, args, conversation, id, previous, result, when))
 		mac.Reset()
 		mac.Write([]byte("clawsh receipt mac v1\n" + hash))
-		fmt.Fprintf(w, `{"id":"%s","timestamp":"%s","conversation_id":"%s","tool":"file_read","args_hash":"%s","result_hash":"%s",`+
-			`"status":"allowed","risk":"low","previous_hash":"%s","receipt_hash":"%s","mac":"%x"}`+"\n", id, when, conversation, args, result, previous, hash, mac.Sum(nil))
+		fmt.Fprintf(w,
+			`{"id":"%s","timestamp":"%s","conversation_id":"%s","tool":"file_read","args_hash":"%s","result_hash":"%s",`+
+				`"status":"allowed","risk":"low","previous_hash":"%s","receipt_hash":"%s","mac":"%x"}`+"\n", id, when,
+			conversation, args, result, previous, hash, mac.Sum(nil))
 		previous = hash
 	}
 	if err := w.Flush(); err != nil {
@@ -131,7 +135,8 @@ func (p *place) longLog(b *testing.B, name string, n int) string {
 	if err := f.Close(); err != nil {
 		b.Fatal(err)
 	}
-	if rep, err := receipt.Accept(path, receipt.Options{Keys: keys}, receipt.Loss{}); err != nil || !rep.Valid || rep.Count != n {
+	if rep, err := receipt.Accept(path, receipt.Options{Keys: keys}, receipt.Loss{}); err != nil || !rep.Valid ||
+		rep.Count != n {
 		b.Fatal(rep, err)
 	}
 	return path
@@ -147,9 +152,9 @@ func hashOf(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// BenchmarkReceiptAppend is an append of a receipt, synced, against the bare write and fdatasync of a line of the same length to
-// a file in the same directory: by one process, and by eight at once to one file. The two take turns, so that a disk that is
-// slow for a while is slow for both.
+// BenchmarkReceiptAppend is an append of a receipt, synced, against the bare write and fdatasync of a line of the same
+// length to a file in the same directory: by one process, and by eight at once to one file. The two take turns, so that
+// a disk that is slow for a while is slow for both.
 func BenchmarkReceiptAppend(b *testing.B) {
 	for b.Loop() {
 		for _, c := range []struct{ writers, rounds, each int }{{1, 20, 50}, {8, 10, 50}} {
@@ -166,7 +171,8 @@ func BenchmarkReceiptAppend(b *testing.B) {
 			}
 			what := fmt.Sprintf("append+sync a receipt, %d at once, %s", c.writers, system)
 			report(b, what+", p50", quantile(took[0], 50), quantile(took[1], 50), 1.5)
-			fmt.Printf("%-44s %9.2f ms   reference %8.2f ms\n", what+", p95", ms(quantile(took[0], 95)), ms(quantile(took[1], 95)))
+			fmt.Printf("%-44s %9.2f ms   reference %8.2f ms\n", what+", p95", ms(quantile(took[0], 95)),
+				ms(quantile(took[1], 95)))
 			src, err := receipt.Open(filepath.Join(dir, "log"))
 			if err != nil {
 				b.Fatal(err)
@@ -175,7 +181,8 @@ func BenchmarkReceiptAppend(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if rep, err := receipt.Verify(src, receipt.Trust{Keys: k}); err != nil || !rep.Valid || rep.Count != c.writers*c.rounds*c.each {
+			if rep, err := receipt.Verify(src, receipt.Trust{Keys: k}); err != nil || !rep.Valid ||
+				rep.Count != c.writers*c.rounds*c.each {
 				b.Fatalf("the log that was written: %+v, %v", rep, err)
 			}
 			src.Close()
@@ -223,7 +230,8 @@ func together(b *testing.B, dir, mode string, writers, each int) (took []time.Du
 	cmds, outs := make([]*exec.Cmd, writers), make([]bytes.Buffer, writers)
 	for i := range cmds {
 		cmds[i] = exec.Command(os.Args[0])
-		cmds[i].Env = append(os.Environ(), "CLAWSH_BENCH_WRITER="+dir, "CLAWSH_BENCH_MODE="+mode, fmt.Sprint("CLAWSH_BENCH_EACH=", each))
+		cmds[i].Env = append(os.Environ(), "CLAWSH_BENCH_WRITER="+dir, "CLAWSH_BENCH_MODE="+mode,
+			fmt.Sprint("CLAWSH_BENCH_EACH=", each))
 		cmds[i].Stdout = &outs[i]
 		if err := cmds[i].Start(); err != nil {
 			b.Fatal(err)
@@ -298,6 +306,7 @@ func writer(dir string) error {
 const lineBytes = 614
 
 func result(i int) record.ToolResult {
-	return record.ToolResult{ID: fmt.Sprint("call-", i), ConversationID: conversation, Tool: "file_read", Args: record.Raw(`{"path":"a"}`), Status: "allowed",
+	return record.ToolResult{ID: fmt.Sprint("call-", i), ConversationID: conversation, Tool: "file_read",
+		Args: record.Raw(`{"path":"a"}`), Status: "allowed",
 		Success: true, Output: fmt.Sprint(i), Verdict: &record.Verdict{Risk: "low"}}
 }

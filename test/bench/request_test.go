@@ -25,7 +25,8 @@ func BenchmarkRequest(b *testing.B) {
 	}))
 	defer srv.Close()
 	config := filepath.Join(p.home, "web.toml")
-	os.WriteFile(config, fmt.Appendf(nil, "default_provider = \"web\"\n[providers.models.web]\nkind = \"openai-compatible\"\nmodel = \"m\"\nbase_url = %q\n", srv.URL), 0o600)
+	os.WriteFile(config, fmt.Appendf(nil,
+		"default_provider = \"web\"\n[providers.models.web]\nkind = \"openai-compatible\"\nmodel = \"m\"\nbase_url = %q\n", srv.URL), 0o600)
 	identity, err := os.ReadFile(filepath.Join(p.home, ".clawsh/agents/default/soul.md"))
 	if err != nil {
 		b.Fatal(err)

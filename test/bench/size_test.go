@@ -33,7 +33,8 @@ func (p *place) against(b *testing.B, what string, limit time.Duration, n int, a
 			c[0], c[1] = append(c[0], took), append(c[1], cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 		}
 	}
-	fmt.Printf("%-60s %9.2f ms   processor %8.2f ms   aim: at most %g ms\n", what, ms(quantile(c[0], 50)), ms(quantile(c[1], 50)), ms(limit))
+	fmt.Printf("%-60s %9.2f ms   processor %8.2f ms   aim: at most %g ms\n", what, ms(quantile(c[0], 50)),
+		ms(quantile(c[1], 50)), ms(limit))
 }
 
 // BenchmarkReceiptsAtSize is what people ask of a large log: first without tiles, which that makes, then with them.
@@ -66,15 +67,15 @@ func turns() int {
 	return 230_000
 }
 
-// longTurns is how many turns the long conversation has; the short ones have as many as the model is sent of it, since the
-// rest is summarised.
+// longTurns is how many turns the long conversation has; the short ones have as many as the model is sent of it, since
+// the rest is summarised.
 const (
 	longTurns  = 10_000
 	shortTurns = 220
 )
 
-// BenchmarkMemoryAtSize is what people ask of a large memory, and a turn in a conversation of 10,000 turns beside one in a short
-// conversation, of which the model is sent as much.
+// BenchmarkMemoryAtSize is what people ask of a large memory, and a turn in a conversation of 10,000 turns beside one
+// in a short conversation, of which the model is sent as much.
 func BenchmarkMemoryAtSize(b *testing.B) {
 	p, n := newPlace(b), turns()
 	p.longMemory(b, n)
@@ -84,13 +85,15 @@ func BenchmarkMemoryAtSize(b *testing.B) {
 		const aim = 20 * time.Millisecond
 		p.against(b, "memory list"+of, aim, 21, "claw-mem", "list")
 		p.against(b, "usage"+of, aim, 21, "claw-mem", "usage")
-		p.against(b, "usage --by model --since"+of, aim, 21, "claw-mem", "usage", "--by", "model", "--since", "2026-02-03T04:05:06Z")
+		p.against(b, "usage --by model --since"+of, aim, 21, "claw-mem", "usage", "--by", "model", "--since",
+			"2026-02-03T04:05:06Z")
 		p.against(b, "context"+of, aim, 21, "claw-mem", "context", "--conversation", "conv-long")
 		in := func(conversation string) func() {
 			return func() { p.run(b, nil, "clawsh", "-n", "--conversation", conversation, "hello") }
 		}
 		got, reference := pair(21, in("conv-long"), in("conv-1"))
-		report(b, fmt.Sprintf("turn in a conversation of %d, beside one of %d", longTurns, shortTurns), got, reference, 1.3)
+		report(b, fmt.Sprintf("turn in a conversation of %d, beside one of %d", longTurns, shortTurns), got, reference,
+			1.3)
 		got, reference = pair(21, in("conv-long"), func() { p.run(b, nil, "clawsh", "-n", "hello") })
 		report(b, "  beside a new one, of which the model is sent nothing", got, reference, 1.3)
 	}
@@ -123,11 +126,12 @@ func (p *place) longMemory(b *testing.B, n int) {
 	}
 }
 
-// BenchmarkAppendThroughPipe is a record through claw-receipt, one at a time, beside what it is made of: a bare write and sync, and a
-// filter of a few lines that reads a line from a pipe, does just that, and writes the line on. That floor is 1.55 times write and
-// sync already: two processes wake each other. A receipt takes 0.24 ms of processor time in all on ext4: JSON, seal, hashes and mac,
-// two locks, and a head that is signed, read and written. Six calls of the stat family: under each lock which file the log is and how long,
-// under each whether the head is the one that is open, once the key, and once the time of our own write. One sync is waited for, as below it.
+// BenchmarkAppendThroughPipe is a record through claw-receipt, one at a time, beside what it is made of: a bare write
+// and sync, and a filter of a few lines that reads a line from a pipe, does just that, and writes the line on. That
+// floor is 1.55 times write and sync already: two processes wake each other. A receipt takes 0.24 ms of processor time
+// in all on ext4: JSON, seal, hashes and mac, two locks, and a head that is signed, read and written. Six calls of the
+// stat family: under each lock which file the log is and how long, under each whether the head is the one that is open,
+// once the key, and once the time of our own write. One sync is waited for, as below it.
 func BenchmarkAppendThroughPipe(b *testing.B) {
 	dir, system := diskDir(b)
 	p := newPlace(b)
@@ -157,7 +161,8 @@ func BenchmarkAppendThroughPipe(b *testing.B) {
 			took[0] = append(took[0], time.Since(start))
 			took[1], took[2] = append(took[1], floor()), append(took[2], ours())
 		}
-		report(b, "a receipt through a pipe, "+system+", p50, beside write+sync", quantile(took[2], 50), quantile(took[0], 50), 1.5)
+		report(b, "a receipt through a pipe, "+system+", p50, beside write+sync", quantile(took[2], 50),
+			quantile(took[0], 50), 1.5)
 		report(b, "  beside a filter that does no more than that", quantile(took[2], 50), quantile(took[1], 50), 1.5)
 		report(b, "  that filter beside write+sync", quantile(took[1], 50), quantile(took[0], 50), 1.5)
 	}

@@ -1,6 +1,6 @@
-// Package corpus holds claw-gate to a list of shell commands and the verdicts that they must get: hostile ones, ordinary
-// ones, ones that run a project's own code, and the daily work of an engineer with what each way to work makes of it. The lists
-// are testdata/commands/*.jsonl.
+// Package corpus holds claw-gate to a list of shell commands and the verdicts that they must get: hostile ones,
+// ordinary ones, ones that run a project's own code, and the daily work of an engineer with what each way to work makes
+// of it. The lists are testdata/commands/*.jsonl.
 package corpus
 
 import (
@@ -38,15 +38,16 @@ var ranks = map[Level]int{LevelLow: 1, LevelMedium: 2, LevelHigh: 3, LevelBlocke
 // Milder tells whether a level is less strict than another.
 func (l Level) Milder(than Level) bool { return ranks[l] < ranks[than] }
 
-// Case is one command and the verdict that it must get under the default configuration. {{W}} in a command stands for the
-// workspace, {{HOME}} for the user's home.
+// Case is one command and the verdict that it must get under the default configuration. {{W}} in a command stands for
+// the workspace, {{HOME}} for the user's home.
 type Case struct {
 	Command string `json:"command"`
 	Want    Level  `json:"want"`
 	// Least is the mildest level that an ordinary command may get: what writes is never low.
 	Least Level `json:"least,omitempty"`
-	// Middle is what the middle way to work must decide: allow or ask. Work says it of each command; in the other lists it
-	// follows from the list (see RightAtMiddle), and an ordinary command that is asked about all the same says so here.
+	// Middle is what the middle way to work must decide: allow or ask. Work says it of each command; in the other lists
+	// it follows from the list (see RightAtMiddle), and an ordinary command that is asked about all the same says so
+	// here.
 	Middle string `json:"middle,omitempty"`
 	Class  string `json:"class"`
 	Why    string `json:"why"`
@@ -67,8 +68,8 @@ func (c Case) Right(got Level) bool {
 	return got == c.Want
 }
 
-// RightAtMiddle tells whether a decision of the middle way to work is what is expected. Nothing hostile runs unasked; what only
-// looks does; the rest of ordinary work, and what runs project code, is asked about and never denied.
+// RightAtMiddle tells whether a decision of the middle way to work is what is expected. Nothing hostile runs unasked;
+// what only looks does; the rest of ordinary work, and what runs project code, is asked about and never denied.
 func (c Case) RightAtMiddle(decision string) bool {
 	switch {
 	case c.Middle != "":
@@ -84,7 +85,8 @@ func (c Case) RightAtMiddle(decision string) bool {
 }
 
 // allowed are the levels that the cases of a file may want.
-var allowed = map[string][]Level{Hostile: {LevelHigh, LevelBlocked}, Ordinary: {LevelLow, LevelMedium}, High: {LevelHigh},
+var allowed = map[string][]Level{Hostile: {LevelHigh, LevelBlocked}, Ordinary: {LevelLow, LevelMedium},
+	High: {LevelHigh},
 	Work: {LevelMedium, LevelHigh}}
 
 // Load reads the lists of a directory. A case that is incomplete, or is there twice, is an error.

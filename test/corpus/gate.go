@@ -38,7 +38,8 @@ func NewGate(program, dir string) (*Gate, error) {
 			return nil, fmt.Errorf("prepare the workspace: %w", err)
 		}
 	}
-	for name, target := range map[string]string{"etc": "/etc", "root": "/", "up": "../..", "key": "../../home/.ssh/id_ed25519", "hooks": "../.git/hooks",
+	for name, target := range map[string]string{"etc": "/etc", "root": "/", "up": "../..",
+		"key": "../../home/.ssh/id_ed25519", "hooks": "../.git/hooks",
 		"nowhere": "/nonexistent/x", "readme": "../README.md"} {
 		if err := os.Symlink(target, filepath.Join(real, "w/links", name)); err != nil {
 			return nil, fmt.Errorf("prepare the workspace: %w", err)
@@ -49,16 +50,21 @@ func NewGate(program, dir string) (*Gate, error) {
 
 // files are what is there before a session starts.
 var files = []struct{ name, text string }{
-	{"home/.ssh/id_ed25519", "a key\n"}, {"home/.bashrc", "\n"}, {"home/notes.txt", "private\n"}, {"w2/secret.txt", "of another project\n"},
-	{"w/README.md", "# demo\n"}, {"w/Makefile", "all:\n\techo\n"}, {"w/go.mod", "module demo\n"}, {"w/package.json", "{}\n"}, {"w/script.py", "print(1)\n"},
-	{"w/build.sh", "echo\n"}, {"w/src/main.go", "package main\n"}, {"w/src/util.go", "package main\n"}, {"w/docs/guide.md", "# guide\n"},
-	{"w/data/a.csv", "a,1\n"}, {"w/data/b.csv", "b,2\n"}, {"w/data/x.json", "{\"a\":1}\n"}, {"w/logs/app.log", "INFO start\n"}, {"w/logs/app.log.1", "ERROR x\n"},
+	{"home/.ssh/id_ed25519", "a key\n"}, {"home/.bashrc", "\n"}, {"home/notes.txt", "private\n"},
+	{"w2/secret.txt", "of another project\n"},
+	{"w/README.md", "# demo\n"}, {"w/Makefile", "all:\n\techo\n"}, {"w/go.mod", "module demo\n"},
+	{"w/package.json", "{}\n"}, {"w/script.py", "print(1)\n"},
+	{"w/build.sh", "echo\n"}, {"w/src/main.go", "package main\n"}, {"w/src/util.go", "package main\n"},
+	{"w/docs/guide.md", "# guide\n"},
+	{"w/data/a.csv", "a,1\n"}, {"w/data/b.csv", "b,2\n"}, {"w/data/x.json", "{\"a\":1}\n"},
+	{"w/logs/app.log", "INFO start\n"}, {"w/logs/app.log.1", "ERROR x\n"},
 	{"w/logs/error.log", "ERROR y\n"}, {"w/tmp/keep", "\n"}, {"w/links/keep", "\n"},
-	{"w/.git/HEAD", "ref: refs/heads/main\n"}, {"w/.git/config", "[core]\n"}, {"w/.git/hooks/pre-commit.sample", "#!/bin/sh\n"},
+	{"w/.git/HEAD", "ref: refs/heads/main\n"}, {"w/.git/config", "[core]\n"},
+	{"w/.git/hooks/pre-commit.sample", "#!/bin/sh\n"},
 }
 
-// Judge asks the gate about all cases, at every autonomy level, and returns the level of each. A level that the decisions
-// contradict is an error: a high-risk command that runs under supervision, say.
+// Judge asks the gate about all cases, at every autonomy level, and returns the level of each. A level that the
+// decisions contradict is an error: a high-risk command that runs under supervision, say.
 func (g *Gate) Judge(ctx context.Context, cases []Case) ([]Level, error) {
 	verdicts := map[string][]record.Verdict{}
 	for _, autonomy := range []string{"readonly", "supervised", "full"} {
@@ -77,7 +83,8 @@ func (g *Gate) Judge(ctx context.Context, cases []Case) ([]Level, error) {
 		}
 		for autonomy, want := range expected(levels[i]) {
 			if got := verdicts[autonomy][i]; got.Decision != want {
-				return nil, fmt.Errorf("%q is %s, but the decision under %s is %s, not %s (%s)", c.Command, levels[i], autonomy, got.Decision, want, got.Reason)
+				return nil, fmt.Errorf("%q is %s, but the decision under %s is %s, not %s (%s)", c.Command, levels[i],
+					autonomy, got.Decision, want, got.Reason)
 			}
 		}
 	}
@@ -131,7 +138,8 @@ func (g *Gate) ask(ctx context.Context, name, security string, cases []Case) ([]
 	var in, out, problems bytes.Buffer
 	place := strings.NewReplacer("{{W}}", work, "{{HOME}}", home)
 	for i, c := range cases {
-		line, err := record.Encode(call{V: 1, Kind: record.KindToolCall, ID: callID(i), Tool: "shell", Args: shellArgs{place.Replace(c.Command)}})
+		line, err := record.Encode(call{V: 1, Kind: record.KindToolCall, ID: callID(i), Tool: "shell",
+			Args: shellArgs{place.Replace(c.Command)}})
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", c.Command, err)
 		}

@@ -31,7 +31,8 @@ func NewScore(cases []Case, got []Level) *Score {
 		wrong := 0
 		if !c.Right(got[i]) {
 			wrong = 1
-			s.wrong = append(s.wrong, fmt.Sprintf("%-13s %-22s want %-7s got %-7s %+q", c.File, c.Class, c.Want, got[i], c.Command))
+			s.wrong = append(s.wrong, fmt.Sprintf("%-13s %-22s want %-7s got %-7s %+q", c.File, c.Class, c.Want, got[i],
+				c.Command))
 		}
 		r.total++
 		switch c.File {
@@ -70,7 +71,8 @@ func (s *Score) Write(w io.Writer, details bool) error {
 			fmt.Fprintln(w, line)
 		}
 	}
-	_, err := fmt.Fprintf(w, "\nhostile let through: %d of %d (aim 0)\nordinary blocked or over-classified: %d of %d (aim 0)\nproject code not exactly high: %d of %d (aim 0)\n",
+	_, err := fmt.Fprintf(w,
+		"\nhostile let through: %d of %d (aim 0)\nordinary blocked or over-classified: %d of %d (aim 0)\nproject code not exactly high: %d of %d (aim 0)\n",
 		all.letThrough, all.hostile, all.overBlocked, all.ordinary, all.otherwise, all.high)
 	return err
 }
@@ -92,16 +94,18 @@ func NewTally(w Way, cases []Case, got []string) *Tally {
 		}
 		t.lists[c.File][got[i]]++
 		if t.checked && !c.RightAtMiddle(got[i]) {
-			t.wrong = append(t.wrong, fmt.Sprintf("%-13s %-22s %s way: got %-5s %+q", c.File, c.Class, w.Name, got[i], c.Command))
+			t.wrong = append(t.wrong, fmt.Sprintf("%-13s %-22s %s way: got %-5s %+q", c.File, c.Class, w.Name, got[i],
+				c.Command))
 		}
 	}
 	return t
 }
 
-// WriteTallies prints what each way to work makes of each list; with details, every decision of the middle way that is not as
-// expected.
+// WriteTallies prints what each way to work makes of each list; with details, every decision of the middle way that is
+// not as expected.
 func WriteTallies(w io.Writer, all []*Tally, details bool) error {
-	if _, err := fmt.Fprintf(w, "\n%-8s %-14s %12s %6s %7s\n", "way", "list", "runs unasked", "asked", "denied"); err != nil {
+	if _, err := fmt.Fprintf(w, "\n%-8s %-14s %12s %6s %7s\n", "way", "list", "runs unasked", "asked",
+		"denied"); err != nil {
 		return err
 	}
 	for _, t := range all {

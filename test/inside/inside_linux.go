@@ -1,5 +1,5 @@
-// Package inside tries, from inside a program's confinement, what its row of the design forbids (DESIGN §5). The tests of the
-// programs run it: each in a process of its own, which confines itself with the program's own rule.
+// Package inside tries, from inside a program's confinement, what its row of the design forbids (DESIGN §5). The tests
+// of the programs run it: each in a process of its own, which confines itself with the program's own rule.
 package inside
 
 import (
@@ -84,7 +84,8 @@ var attempts = map[string]func(p places) error{
 	},
 	"connect by multipath TCP": func(p places) error { return multipath(p.listener) },
 	"make a raw socket": func(places) error {
-		_, _, e := unix.Syscall(unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_RAW, 9999) // no protocol, so none is made outside either
+		// no protocol, so none is made outside either
+		_, _, e := unix.Syscall(unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_RAW, 9999)
 		return allowedUnless(e)
 	},
 	"make a process": func(places) error { // flags that contradict each other, so none is made outside either
@@ -101,9 +102,17 @@ var attempts = map[string]func(p places) error{
 		}
 		return err
 	},
-	"load a kernel filter": func(places) error { _, _, e := unix.Syscall(unix.SYS_BPF, 0, 0, 0); return allowedUnless(e) },
-	"use the key ring":     func(places) error { _, _, e := unix.Syscall(unix.SYS_KEYCTL, 0, 0, 0); return allowedUnless(e) },
-	"signal its parent":    func(places) error { return unix.Kill(os.Getppid(), 0) },
+	"load a kernel filter": func(places) error {
+		_, _,
+			e := unix.Syscall(unix.SYS_BPF, 0, 0, 0)
+		return allowedUnless(e)
+	},
+	"use the key ring": func(places) error {
+		_, _,
+			e := unix.Syscall(unix.SYS_KEYCTL, 0, 0, 0)
+		return allowedUnless(e)
+	},
+	"signal its parent": func(places) error { return unix.Kill(os.Getppid(), 0) },
 }
 
 func allowedUnless(e syscall.Errno) error {
@@ -248,8 +257,8 @@ func possible(p places, try func(places) error) bool {
 	return ok
 }
 
-// Check runs a process that confines itself, and holds what it could do against what its row keeps, word for word. Outside,
-// all of it is possible.
+// Check runs a process that confines itself, and holds what it could do against what its row keeps, word for word.
+// Outside, all of it is possible.
 func Check(t *testing.T, keeps ...string) {
 	t.Helper()
 	got := run(t)
@@ -291,13 +300,18 @@ func run(t *testing.T) []string {
 		for unix.Unmount(p.outside, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) == nil {
 		}
 	})
-	for _, d := range []string{p.home + "/keys/receipt", p.home + "/keys/exec", p.home + "/keys/executors", p.home + "/tool_receipts.log.d", p.home + "/agents/default/sessions", p.workspace, p.outside} {
+	for _, d := range []string{p.home + "/keys/receipt", p.home + "/keys/exec", p.home + "/keys/executors",
+		p.home + "/tool_receipts.log.d", p.home + "/agents/default/sessions", p.workspace, p.outside} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{p.home + "/config.toml": "workspace_dir = \"" + p.workspace + "\"\n", p.outside + "/file": "x", p.workspace + "/file": "x", p.home + "/keys/permit.key": "x",
-		p.home + "/keys/permit.pub": "x", p.home + "/audit.jsonl": "", p.home + "/tool_receipts.log": "", p.home + "/memory.sqlite": "x", p.home + "/permits.used": "", p.home + "/spare": "", p.home + "/keys/spare": "", p.home + "/keys/receipt/receipt.key": "x", p.home + "/keys/exec/seal.key": "x", p.home + "/keys/executors/x.pub": "x", p.home + "/under-way.lock": "",
+	for name, text := range map[string]string{p.home + "/config.toml": "workspace_dir = \"" + p.workspace + "\"\n",
+		p.outside + "/file": "x", p.workspace + "/file": "x", p.home + "/keys/permit.key": "x",
+		p.home + "/keys/permit.pub": "x", p.home + "/audit.jsonl": "", p.home + "/tool_receipts.log": "",
+		p.home + "/memory.sqlite": "x", p.home + "/permits.used": "", p.home + "/spare": "", p.home + "/keys/spare": "",
+		p.home + "/keys/receipt/receipt.key": "x", p.home + "/keys/exec/seal.key": "x",
+		p.home + "/keys/executors/x.pub": "x", p.home + "/under-way.lock": "",
 		p.home + "/agents/default/soul.md": "x", p.home + "/agents/default/agent.jsonl": ""} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -315,14 +329,18 @@ func run(t *testing.T) []string {
 	}
 	defer master.Close()
 	p.terminal = terminal
-	for _, name := range []string{"read a file outside", "write a file outside", "make a file outside", "read the private key", "connect to any port", "start a program", "make an internet socket", "write the memory",
-		"write a soul", "replace a soul", "read the keys of receipts", "replace the keys of receipts", "read the key of seals", "say who may seal", "replace the head of receipts", "read another terminal", "make a file in the home", "make a process", "make a raw socket"} {
+	for _, name := range []string{"read a file outside", "write a file outside", "make a file outside",
+		"read the private key", "connect to any port", "start a program", "make an internet socket", "write the memory",
+		"write a soul", "replace a soul", "read the keys of receipts", "replace the keys of receipts",
+		"read the key of seals", "say who may seal", "replace the head of receipts", "read another terminal",
+		"make a file in the home", "make a process", "make a raw socket"} {
 		if err := attempts[name](p); err != nil {
 			t.Fatalf("%s is not possible outside either: %v", name, err)
 		}
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = []string{variable + "=" + strings.Join([]string{p.home, p.workspace, p.outside, p.listener, p.terminal}, "|"), "HOME=" + home, "CLAWSH_HOME=" + p.home, "PATH=/usr/bin:/bin"}
+	cmd.Env = []string{variable + "=" + strings.Join([]string{p.home, p.workspace, p.outside, p.listener, p.terminal},
+		"|"), "HOME=" + home, "CLAWSH_HOME=" + p.home, "PATH=/usr/bin:/bin"}
 	cmd.Dir = p.outside
 	out, err := cmd.CombinedOutput()
 	if err != nil {

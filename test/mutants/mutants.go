@@ -1,4 +1,5 @@
-// Package mutants changes commands as somebody would who wants them past the gate: the same in other words, or more of them.
+// Package mutants changes commands as somebody would who wants them past the gate: the same in other words, or more of
+// them.
 package mutants
 
 import (

@@ -2,6 +2,6 @@
 
 package need
 
-// cgo tells that the test cannot give up rights on all its threads. The race detector needs cgo: with it, such tests are
-// skipped.
+// cgo tells that the test cannot give up rights on all its threads. The race detector needs cgo: with it, such tests
+// are skipped.
 const cgo = true

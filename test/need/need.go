@@ -1,5 +1,5 @@
-// Package need skips tests for want of something that this machine lacks. The environment variable CLAWSH_REQUIRE names,
-// separated by commas, what must not be lacking: a test that would be skipped for want of it fails.
+// Package need skips tests for want of something that this machine lacks. The environment variable CLAWSH_REQUIRE
+// names, separated by commas, what must not be lacking: a test that would be skipped for want of it fails.
 package need
 
 import (
@@ -33,12 +33,14 @@ const (
 )
 
 // programs are what tests look for on PATH.
-var programs = []string{"bash", "bwrap", "cargo", "direnv", "fish", "gawk", "gcc", "git", "go", "jq", "make", "mandoc", "node", "npm", "openssl",
+var programs = []string{"bash", "bwrap", "cargo", "direnv", "fish", "gawk", "gcc", "git", "go", "jq", "make", "mandoc",
+	"node", "npm", "openssl",
 	"python3", "sed", "setsid", "sha256sum", "sqlite3", "ssh", "sshd", "strace", "tmux", "vim", "zsh"}
 
 // Known tells whether tests can be skipped for want of the thing: a name that nobody knows would demand nothing.
 func Known(thing string) bool {
-	things := []string{Sandbox, Native, Landlock, Bubblewrap, RootTasks, Namespaces, Confined, Seccomp, Listener, Terminal, Full, AMD64, BashCompletion}
+	things := []string{Sandbox, Native, Landlock, Bubblewrap, RootTasks, Namespaces, Confined, Seccomp, Listener,
+		Terminal, Full, AMD64, BashCompletion}
 	return slices.Contains(things, thing) || slices.Contains(programs, thing)
 }
 
@@ -61,8 +63,8 @@ func Check() error {
 	return nil
 }
 
-// Skip skips a test for want of the thing, or fails it if the thing is required, or is lacking because the test is built
-// with cgo.
+// Skip skips a test for want of the thing, or fails it if the thing is required, or is lacking because the test is
+// built with cgo.
 func Skip(t testing.TB, thing, why string, args ...any) {
 	t.Helper()
 	why = fmt.Sprintf(why, args...)
@@ -70,7 +72,8 @@ func Skip(t testing.TB, thing, why string, args ...any) {
 	case !Known(thing):
 		t.Fatalf("package need does not know %q", thing)
 	case cgo && slices.Contains([]string{Sandbox, Native, Landlock, Bubblewrap, Confined}, thing):
-		t.Fatalf("built with cgo, this test cannot confine itself: run CGO_ENABLED=0 go test ./..., or make test\n%s", why)
+		t.Fatalf("built with cgo, this test cannot confine itself: run CGO_ENABLED=0 go test ./..., or make test\n%s",
+			why)
 	case Required(thing):
 		t.Fatalf("%s requires %s, but %s", Variable, thing, why)
 	}

@@ -71,7 +71,8 @@ func TestNobodyElseSkips(t *testing.T) {
 		}
 		if commands, _, _ := strings.Cut(string(b), "\n-- "); script {
 			for _, m := range line.FindAllStringSubmatch(commands, -1) {
-				if c := condition.FindStringSubmatch(m[1]); strings.HasPrefix(m[1], "[") && m[1] != "[!linux] " && (c == nil || !need.Known(c[1])) {
+				if c := condition.FindStringSubmatch(m[1]); strings.HasPrefix(m[1], "[") && m[1] != "[!linux] " &&
+					(c == nil || !need.Known(c[1])) {
 					t.Errorf("%s skips for want of %s, which package need does not know", path, m[1])
 				}
 			}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// SoakVariable is the environment variable that asks for all rounds of the tests that vary moments, sizes or shapes, and for as
-// many times as many as it says: make soak sets it to 1, make soak SOAK=5 to 5.
+// SoakVariable is the environment variable that asks for all rounds of the tests that vary moments, sizes or shapes,
+// and for as many times as many as it says: make soak sets it to 1, make soak SOAK=5 to 5.
 const SoakVariable = "CLAWSH_SOAK"
 
 // Soak tells whether all rounds are asked for.

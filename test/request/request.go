@@ -1,5 +1,5 @@
-// Package request takes the first request of a turn apart, as a server gets it, and says how many bytes each part of it has:
-// they are paid for in every turn.
+// Package request takes the first request of a turn apart, as a server gets it, and says how many bytes each part of it
+// has: they are paid for in every turn.
 package request
 
 import (
@@ -19,8 +19,8 @@ type Part struct {
 	Bytes int
 }
 
-// Parts are the parts of a chat completion's body, which together are the whole of it: the identity, which is the beginning of the
-// system prompt, the facts that follow it, each tool, the message, and what holds them together.
+// Parts are the parts of a chat completion's body, which together are the whole of it: the identity, which is the
+// beginning of the system prompt, the facts that follow it, each tool, the message, and what holds them together.
 func Parts(body []byte, identity string) ([]Part, error) {
 	var req struct {
 		Messages []struct {

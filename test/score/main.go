@@ -1,5 +1,5 @@
-// Score prints how the gate judges the commands of testdata/commands, class by class, and what each way to work makes of them. It fails only where it cannot ask;
-// what is expected is a test's business.
+// Score prints how the gate judges the commands of testdata/commands, class by class, and what each way to work makes
+// of them. It fails only where it cannot ask; what is expected is a test's business.
 package main
 
 import (

@@ -17,7 +17,7 @@
 //	whole --name-only     one of those above, which cannot be abbreviated
 //	word !                a word that is neither an option nor an operand
 //	digits                a number may stand for an option: -20
-//	operands text read    what the words are that are not options, in order; the last is for all further ones. Else: read
+//	operands text read    what words that are not options are, in order; the last is for all further ones. Else: read
 //	last write            what the last of several is
 //	most 2                how many there may be
 //

@@ -99,8 +99,9 @@ func TestParse(t *testing.T) {
 	if got := strings.Join(p.OptionNames(), " "); got != "-n -A --color --colors" {
 		t.Errorf("understood: %s", got)
 	}
-	for short, want := range map[string]string{"--color": "--color", "--colors": "--colors", "--pr": "--pre", "-n": "-n",
-		"!": "!", "--col": "", "--": "", "--x": ""} {
+	for short, want := range map[string]string{"--color": "--color", "--colors": "--colors", "--pr": "--pre",
+		"-n": "-n",
+		"!":  "!", "--col": "", "--": "", "--x": ""} {
 		if full, ok := p.Full(short); ok != (want != "") || ok && full != want {
 			t.Errorf("%s: %q %v, want %q", short, full, ok, want)
 		}
@@ -128,7 +129,8 @@ func TestParseGit(t *testing.T) {
 	if full, ok := c["diff"].Full("--name-o"); !ok || full != "--name-only" || len(c["diff"].OptionNames()) != 2 {
 		t.Errorf("diff: %+v", c["diff"])
 	}
-	if !c["branch"].HasFirst || len(c["branch"].First) > 0 || !slices.Equal(c["stash"].First, []string{"list", "show"}) ||
+	if !c["branch"].HasFirst || len(c["branch"].First) > 0 ||
+		!slices.Equal(c["stash"].First, []string{"list", "show"}) ||
 		c["log"].HasFirst || !slices.Equal(c["reflog"].NotFirst, []string{"expire"}) ||
 		!slices.Equal(list[0].Keeps, []string{"add"}) {
 		t.Errorf("%+v", c)
@@ -213,8 +215,8 @@ func refuses(t *testing.T, text, want string) {
 
 var place = regexp.MustCompile(`^x\.txt:\d+: .`)
 
-// FuzzParse: whatever a file holds, it is read or refused with its line; and what is read means the same with blanks and
-// comments.
+// FuzzParse: whatever a file holds, it is read or refused with its line; and what is read means the same with blanks
+// and comments.
 func FuzzParse(f *testing.F) {
 	f.Add(good)
 	for _, file := range entries() {

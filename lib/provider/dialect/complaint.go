@@ -66,7 +66,8 @@ func Reported(b []byte, k Keys) *Complaint {
 
 func isPage(b []byte) bool {
 	b = bytes.ToLower(b[:min(len(b), 256)])
-	return bytes.HasPrefix(b, []byte("<!doctype html")) || bytes.HasPrefix(b, []byte("<html")) || bytes.HasPrefix(b, []byte("<head"))
+	return bytes.HasPrefix(b, []byte("<!doctype html")) || bytes.HasPrefix(b, []byte("<html")) ||
+		bytes.HasPrefix(b, []byte("<head"))
 }
 
 // title returns a page's title, or its heading.
@@ -183,13 +184,15 @@ func (k Keys) details(raw record.Raw, all []record.Raw, depth int) Complaint {
 // codeOf returns the error code for a status and a server's message.
 func codeOf(status int, said Complaint) string {
 	words := strings.ToLower(said.Text + " " + said.Word)
-	request := status == 0 || status >= 400 && status < 500 && status != http.StatusUnauthorized && status != http.StatusRequestTimeout
+	request := status == 0 || status >= 400 && status < 500 && status != http.StatusUnauthorized &&
+		status != http.StatusRequestTimeout
 	switch {
 	case status == http.StatusPaymentRequired, (request || status == http.StatusForbidden) && quota(words):
 		return CodeQuota
 	case status == http.StatusTooManyRequests, status == 0 && strings.Contains(words, "rate_limit"):
 		return CodeRateLimit
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == 0 && Has(words, "invalid_api_key", "authentication"):
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == 0 &&
+		Has(words, "invalid_api_key", "authentication"):
 		return CodeAuth
 	case status == http.StatusRequestTimeout:
 		return CodeTimeout
@@ -217,23 +220,29 @@ func Has(words string, parts ...string) bool {
 
 // quota distinguishes an account that is used up from one that asks too fast.
 func quota(words string) bool {
-	return Has(words, "insufficient_quota", "billing_hard_limit", "insufficient balance", "insufficient credit", "insufficient funds", "credit balance", "billing_not_active") ||
+	return Has(words, "insufficient_quota", "billing_hard_limit", "insufficient balance", "insufficient credit",
+		"insufficient funds", "credit balance", "billing_not_active") ||
 		Has(words, "exceeded your current quota") && !Has(words, "retry in", "per minute", "perminute")
 }
 
 func tooLong(words string) bool {
-	return Has(words, "context_length", "context length", "maximum context", "context window", "context size", "prompt is too long", "too many tokens", "input is too long",
-		"exceeds the available context", "exceed_context", "reduce the length", "maximum input length", "too many input tokens", "string_above_max_length")
+	return Has(words, "context_length", "context length", "maximum context", "context window", "context size",
+		"prompt is too long", "too many tokens", "input is too long",
+		"exceeds the available context", "exceed_context", "reduce the length", "maximum input length",
+		"too many input tokens", "string_above_max_length")
 }
 
 // noTools reports whether the message is about tools, and not about a field with tool in its name.
 func noTools(words string) bool {
 	words = strings.NewReplacer("parallel_tool_calls", "", "tool_choice", "", "tool_calls", "").Replace(words)
-	return Has(words, "tool", "function call") && Has(words, "does not support", "do not support", "doesn't support", "not supported", "unsupported", "no endpoints found that support",
-		"enable-auto-tool-choice", "not enabled", "requires --jinja", "tools param requires")
+	return Has(words, "tool", "function call") &&
+		Has(words, "does not support", "do not support", "doesn't support", "not supported", "unsupported",
+			"no endpoints found that support",
+			"enable-auto-tool-choice", "not enabled", "requires --jinja", "tools param requires")
 }
 
 func noModel(status int, words string) bool {
 	return Has(words, "model_not_found", "modelnotfound") || Has(words, "model") &&
-		Has(words, "not found", "does not exist", "not exist", "unknown model", "invalid model", "no such model", "not a valid model", "model not", "not loaded", "is not available", "no longer available")
+		Has(words, "not found", "does not exist", "not exist", "unknown model", "invalid model", "no such model",
+			"not a valid model", "model not", "not loaded", "is not available", "no longer available")
 }

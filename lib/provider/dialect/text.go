@@ -66,7 +66,10 @@ func (k Keys) Verbatim(b []byte) string {
 
 // Printable reduces a server's text to one line of visible characters.
 func Printable(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) || r == ' ' }), " ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return r == unicode.ReplacementChar ||
+			!unicode.IsPrint(r) || r == ' '
+	}), " ")
 }
 
 // Given reports whether an optional JSON value is there.
@@ -91,7 +94,8 @@ func Fits(raw record.Raw) bool {
 		return false
 	}
 	const nest = spareDepth - 1
-	_, err := record.Parse([]byte(`{"kind":"x","x":` + strings.Repeat("[", nest) + string(v) + strings.Repeat("]", nest) + `}`))
+	_, err := record.Parse([]byte(`{"kind":"x","x":` + strings.Repeat("[", nest) + string(v) + strings.Repeat("]",
+		nest) + `}`))
 	return err == nil
 }
 

@@ -1,5 +1,5 @@
-// Package seatbelt writes profiles for sandbox-exec(1) of macOS. Only the engine for macOS links it; it is a package of its own so
-// that its tests run on every system.
+// Package seatbelt writes profiles for sandbox-exec(1) of macOS. Only the engine for macOS links it; it is a package of
+// its own so that its tests run on every system.
 package seatbelt
 
 import (

@@ -11,7 +11,8 @@ func TestProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := []string{"(version 1)\n(deny default)", "(deny network*)", `(allow file-read* (subpath "/opt/x"))`, `(deny file-write* (subpath "/opt/x"))`,
+	order := []string{"(version 1)\n(deny default)", "(deny network*)", `(allow file-read* (subpath "/opt/x"))`,
+		`(deny file-write* (subpath "/opt/x"))`,
 		`(allow file-read* file-write* (subpath "/Users/u/w"))`, `(deny file-write* (subpath "/Users/u/w/.git"))`,
 		`(deny file-read* file-write* (literal "/Users/u/w/.netrc"))`, "(deny file-write-setugid)"}
 	at := 0
@@ -22,7 +23,8 @@ func TestProfile(t *testing.T) {
 		}
 		at += i
 	}
-	if strings.Contains(p, "(allow network") || strings.Contains(p, `(subpath "/")`) || strings.Count(p, "(") != strings.Count(p, ")") {
+	if strings.Contains(p, "(allow network") || strings.Contains(p, `(subpath "/")`) ||
+		strings.Count(p, "(") != strings.Count(p, ")") {
 		t.Error(p)
 	}
 	for _, bad := range []string{`/a")(allow default)("`, "/a\nb", `/a\`, "/a\x7f"} {

@@ -15,16 +15,17 @@ const maxCalls = 64
 // answer is assembled from one message or from its pieces.
 type answer struct {
 	dialect.Limits
-	size           int // bytes of text and arguments, as received
-	model, finish  string
-	seen           bool // a message, or a piece of one
-	usage          record.Usage
-	think          thinker
-	calls          []*call
-	refused        bool            // the server says that the model refuses
-	thought        strings.Builder // what it sent as reasoning beside the text
-	content, extra tree            // the message as received: its content, and the fields that are neither content nor calls
-	kept           int             // bytes of extra
+	size          int // bytes of text and arguments, as received
+	model, finish string
+	seen          bool // a message, or a piece of one
+	usage         record.Usage
+	think         thinker
+	calls         []*call
+	refused       bool            // the server says that the model refuses
+	thought       strings.Builder // what it sent as reasoning beside the text
+	// the message as received: its content, and the fields that are neither content nor calls
+	content, extra tree
+	kept           int // bytes of extra
 }
 
 // call is a tool call that is being assembled.

@@ -14,7 +14,8 @@ type Dialect struct{}
 
 // Wire implements dialect.Dialect.
 func (Dialect) Wire() dialect.Wire {
-	return dialect.Wire{Name: record.DialectChat, Ask: "/chat/completions", List: "/models", KeyHeader: "Authorization", KeyPrefix: "Bearer "}
+	return dialect.Wire{Name: record.DialectChat, Ask: "/chat/completions", List: "/models", KeyHeader: "Authorization",
+		KeyPrefix: "Bearer "}
 }
 
 // Complaint implements dialect.Dialect.

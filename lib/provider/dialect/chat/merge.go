@@ -10,7 +10,8 @@ import (
 const maxOriginalBytes = 256 << 10
 
 // setOnce are the names whose texts come complete, in one piece or in each; all others are concatenated.
-var setOnce = map[string]bool{"id": true, "type": true, "name": true, "role": true, "format": true, "object": true, "model": true}
+var setOnce = map[string]bool{"id": true, "type": true, "name": true, "role": true, "format": true, "object": true,
+	"model": true}
 
 // tree is a JSON value that is being assembled from the pieces of a stream: texts are concatenated, objects merged
 // name by name, array elements merged by index or, without one, appended; of anything else the last counts.
@@ -131,7 +132,8 @@ func (t *tree) element(piece record.Raw) (*tree, record.Raw) {
 		return nil, nil
 	}
 	if len(t.list) > 0 && p.Index == nil && p.Type == "text" && p.Text != nil {
-		if last := t.list[len(t.list)-1]; last.members["type"].is("text") && last.members["text"] != nil && len(last.names) == 2 {
+		if last := t.list[len(t.list)-1]; last.members["type"].is("text") && last.members["text"] != nil &&
+			len(last.names) == 2 {
 			return last, nil
 		}
 	}

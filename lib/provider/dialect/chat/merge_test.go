@@ -17,12 +17,14 @@ func TestMerge(t *testing.T) {
 		"null, then":       {`{"a":null} {"a":[1]}`, `{"a":[1]}`},
 		"numbers":          {`{"a":12345678901234567890} {"a":0.10}`, `{"a":0.10}`},
 		"objects":          {`{"a":{"b":"x"}} {"a":{"b":"y","c":1}}`, `{"a":{"b":"xy","c":1}}`},
-		"by index":         {`{"a":[{"index":1,"t":"x"}]} {"a":[{"index":0,"t":"o"}]} {"a":[{"index":1,"t":"y"}]}`, `{"a":[{"index":1,"t":"xy"},{"index":0,"t":"o"}]}`},
-		"appended":         {`{"a":[{"n":1}]} {"a":[{"n":2}]}`, `{"a":[{"n":1},{"n":2}]}`},
-		"a signature":      {`{"thought_signature":"s"} {"thought_signature":"s"}`, `{"thought_signature":"s"}`},
-		"order":            {`{"z":1} {"a":1} {"z":2}`, `{"z":2,"a":1}`},
-		"text among parts": {`{"content":[{"type":"text","text":"a"}]} {"content":"b"}`, `{"content":[{"type":"text","text":"ab"}]}`},
-		"another type":     {`{"a":"x"} {"a":{"b":1}}`, `{"a":{"b":1}}`},
+		"by index": {`{"a":[{"index":1,"t":"x"}]} {"a":[{"index":0,"t":"o"}]} {"a":[{"index":1,"t":"y"}]}`,
+			`{"a":[{"index":1,"t":"xy"},{"index":0,"t":"o"}]}`},
+		"appended":    {`{"a":[{"n":1}]} {"a":[{"n":2}]}`, `{"a":[{"n":1},{"n":2}]}`},
+		"a signature": {`{"thought_signature":"s"} {"thought_signature":"s"}`, `{"thought_signature":"s"}`},
+		"order":       {`{"z":1} {"a":1} {"z":2}`, `{"z":2,"a":1}`},
+		"text among parts": {`{"content":[{"type":"text","text":"a"}]} {"content":"b"}`,
+			`{"content":[{"type":"text","text":"ab"}]}`},
+		"another type": {`{"a":"x"} {"a":{"b":1}}`, `{"a":{"b":1}}`},
 	} {
 		var all tree
 		for _, piece := range strings.Split(c.in, " ") {
@@ -38,8 +40,10 @@ func TestMerge(t *testing.T) {
 
 func TestThinker(t *testing.T) {
 	for in, want := range map[string][2]string{
-		"<think>a</think>b": {"b", "a"}, "  <think>\na\n</think>\n\n b": {"b", "\na\n"}, "plain": {"plain", ""}, "<thin": {"<thin", ""}, "<thinking>x</thinking>y": {"y", "x"},
-		"a <think>b</think>": {"a <think>b</think>", ""}, "<think>never": {"", "never"}, "<think>a</think><think>b</think>c": {"c", "ab"}, "<think></think>": {"", ""}, " \n": {" \n", ""},
+		"<think>a</think>b": {"b", "a"}, "  <think>\na\n</think>\n\n b": {"b", "\na\n"}, "plain": {"plain", ""},
+		"<thin": {"<thin", ""}, "<thinking>x</thinking>y": {"y", "x"},
+		"a <think>b</think>": {"a <think>b</think>", ""}, "<think>never": {"", "never"},
+		"<think>a</think><think>b</think>c": {"c", "ab"}, "<think></think>": {"", ""}, " \n": {" \n", ""},
 		"<b>x": {"<b>x", ""}, "<think>a</thi</think>b": {"b", "a</thi"},
 	} {
 		for _, size := range []int{1, 2, 3, 100} {

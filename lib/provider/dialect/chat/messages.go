@@ -22,7 +22,8 @@ type message struct {
 
 // unanswered is put between the results of a turn that ended without an answer and the next message: templates that
 // require alternating roles reject a user message after a tool message.
-var unanswered = []record.Member{{Name: "role", Value: record.Raw(`"assistant"`)}, {Name: "content", Value: record.Raw(`"(this turn ended without an answer)"`)}}
+var unanswered = []record.Member{{Name: "role", Value: record.Raw(`"assistant"`)},
+	{Name: "content", Value: record.Raw(`"(this turn ended without an answer)"`)}}
 
 // messagesOf returns the messages of a request in the form in which they are sent. Neighbours of one role are joined,
 // since many chat templates reject them.
@@ -107,7 +108,8 @@ func replay(m record.Message, without map[string]bool) (message, bool) {
 		}
 		out.fields = append(out.fields, f)
 	}
-	same := slices.EqualFunc(calls, m.ToolCalls, func(id string, c record.CallPart) bool { return id == c.ProviderCallID })
+	same := slices.EqualFunc(calls, m.ToolCalls,
+		func(id string, c record.CallPart) bool { return id == c.ProviderCallID })
 	return out, same
 }
 
@@ -165,7 +167,8 @@ func functionBack(raw, args record.Raw) (record.Raw, error) {
 // the whole conversation for anything else: then it returns the repaired arguments, or an object that contains the
 // text.
 func argumentsBack(text string, args record.Raw) string {
-	if _, err := record.Members([]byte(strings.TrimSpace(text))); err == nil && dialect.Fits(record.Raw(strings.TrimSpace(text))) {
+	if _, err := record.Members([]byte(strings.TrimSpace(text))); err == nil &&
+		dialect.Fits(record.Raw(strings.TrimSpace(text))) {
 		return text
 	}
 	if len(args) > 0 && args[0] == '{' {

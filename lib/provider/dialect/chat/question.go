@@ -36,7 +36,8 @@ func (Dialect) Ask(q *dialect.Question) (record.Raw, error) {
 			fields = append(fields, own)
 		}
 	}
-	silent := q.Without["stream"] || slices.ContainsFunc(fields, func(f record.Member) bool { return f.Name == "stream" && string(f.Value) == "false" })
+	silent := q.Without["stream"] || slices.ContainsFunc(fields,
+		func(f record.Member) bool { return f.Name == "stream" && string(f.Value) == "false" })
 	return record.Object(slices.DeleteFunc(fields, func(f record.Member) bool {
 		return q.Without[f.Name] || silent && (f.Name == "stream" || f.Name == "stream_options")
 	}))

@@ -9,8 +9,10 @@ import (
 )
 
 // refusals are words with which servers reject a field, as opposed to its value.
-var refusals = []string{"unsupported", "not support", "not permitted", "not allowed", "unknown", "unrecognized", "unrecognised", "unexpected",
-	"extra input", "extra_forbidden", "additional propert", "no longer", "deprecated", "does not accept", "not accepted", "cannot be used", "not implemented",
+var refusals = []string{"unsupported", "not support", "not permitted", "not allowed", "unknown", "unrecognized",
+	"unrecognised", "unexpected",
+	"extra input", "extra_forbidden", "additional propert", "no longer", "deprecated", "does not accept",
+	"not accepted", "cannot be used", "not implemented",
 	"invalid field", "not enabled", "not available"}
 
 // required are the fields that cannot be left out.
@@ -33,15 +35,16 @@ func (Dialect) Refused(words string, body record.Raw) string {
 		return ""
 	}
 	for _, name := range sent {
-		if !slices.Contains(required, name) && (dialect.Mentions(words, name) || name == "stream" && dialect.Mentions(words, "streaming")) {
+		if !slices.Contains(required, name) &&
+			(dialect.Mentions(words, name) || name == "stream" && dialect.Mentions(words, "streaming")) {
 			return name
 		}
 	}
 	return ""
 }
 
-// sentFields are the names of a request's fields, and of those of its assistant messages and calls, the longest first: stream
-// is a part of stream_options.
+// sentFields are the names of a request's fields, and of those of its assistant messages and calls, the longest first:
+// stream is a part of stream_options.
 func sentFields(body record.Raw) []string {
 	var names []string
 	collect := func(raw record.Raw) []record.Member {

@@ -15,7 +15,9 @@ func (b *answer) Reply(text string) (*dialect.Reply, error) {
 	if !b.seen {
 		return nil, errors.New("the answer has no choice with a message")
 	}
-	r := &dialect.Reply{Model: b.model, Reasoning: strings.TrimSpace(cmp.Or(b.think.thought.String(), b.thought.String())), Finish: b.reason(), Usage: b.usage}
+	r := &dialect.Reply{Model: b.model,
+		Reasoning: strings.TrimSpace(cmp.Or(b.think.thought.String(), b.thought.String())), Finish: b.reason(),
+		Usage: b.usage}
 	if r.Finish == "" {
 		return nil, dialect.ErrFailed
 	}
@@ -32,10 +34,13 @@ func (b *answer) Reply(text string) (*dialect.Reply, error) {
 }
 
 // reasons are the servers' words for unusual ends of an answer; "" is a failure of the server.
-var reasons = map[string]string{"length": record.FinishLength, "max_tokens": record.FinishLength, "model_length": record.FinishLength,
-	"content_filter": record.FinishContentFilter, "safety": record.FinishContentFilter, "recitation": record.FinishContentFilter,
-	"prohibited_content": record.FinishContentFilter, "sensitive": record.FinishContentFilter, "refusal": record.FinishRefusal,
-	"error": "", "insufficient_system_resource": "", "network_error": "", "abort": ""}
+var reasons = map[string]string{"length": record.FinishLength, "max_tokens": record.FinishLength,
+	"model_length":   record.FinishLength,
+	"content_filter": record.FinishContentFilter, "safety": record.FinishContentFilter,
+	"recitation":         record.FinishContentFilter,
+	"prohibited_content": record.FinishContentFilter, "sensitive": record.FinishContentFilter,
+	"refusal": record.FinishRefusal,
+	"error":   "", "insufficient_system_resource": "", "network_error": "", "abort": ""}
 
 // reason maps finish_reason. For an unknown word it goes by what was received.
 func (b *answer) reason() string {
@@ -55,7 +60,8 @@ func (b *answer) reason() string {
 func (b *answer) settleIDs() {
 	seen := map[string]bool{}
 	for _, c := range b.calls {
-		if c.id == "" || len(c.id) > dialect.MaxIDBytes || seen[c.id] || dialect.Printable(c.id) != c.id || b.Keys.Scrub(c.id) != c.id {
+		if c.id == "" || len(c.id) > dialect.MaxIDBytes || seen[c.id] || dialect.Printable(c.id) != c.id ||
+			b.Keys.Scrub(c.id) != c.id {
 			c.id = shortID()
 		}
 		seen[c.id] = true
@@ -140,7 +146,9 @@ func (c *call) original() (record.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	function, err := record.Object(append([]record.Member{{Name: "name", Value: name}, {Name: "arguments", Value: args}}, extra...))
+	function,
+		err := record.Object(append([]record.Member{{Name: "name", Value: name}, {Name: "arguments", Value: args}},
+		extra...))
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +160,8 @@ func (c *call) original() (record.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	members := []record.Member{{Name: "id", Value: id}, {Name: "type", Value: record.Raw(`"function"`)}, {Name: "function", Value: function}}
+	members := []record.Member{{Name: "id", Value: id}, {Name: "type", Value: record.Raw(`"function"`)},
+		{Name: "function", Value: function}}
 	for _, m := range rest {
 		if m.Name == "type" {
 			members[1] = m

@@ -11,6 +11,7 @@ import (
 	"clawsh/lib/confine"
 	"clawsh/lib/envelope"
 	"clawsh/lib/permit"
+	"clawsh/lib/receiptlog"
 )
 
 type acceptResult struct {
@@ -34,10 +35,10 @@ as unattested. To undo this, remove the file of that host from keys/executors.`,
 			if err != nil {
 				return nil, err
 			}
-			if !initialised(cfg) {
-				return nil, notInitialised(cfg)
+			if err := receiptlog.Of(cfg).Ready(); err != nil {
+				return nil, err
 			}
-			text, err := named(c, from(c))
+			text, err := receiptlog.ReadFile(from(c), c.Stdin)
 			if err != nil {
 				return nil, fmt.Errorf("read the public key: %w", err)
 			}

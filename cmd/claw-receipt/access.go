@@ -8,6 +8,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/confine"
 	"clawsh/lib/receipt"
+	"clawsh/lib/receiptlog"
 )
 
 // Of the keys, only those of receipts are in any row; no command has the network, or starts anything.
@@ -20,7 +21,7 @@ func access(_ *command.Call, cfg *config.Config) confine.Access {
 	if _, err := os.Lstat(cfg.KeysDir()); err != nil { // no home: nothing is made
 		return confine.Access{}
 	}
-	if moved(cfg) != nil { // nothing is made before the receipts are there
+	if receiptlog.Of(cfg).Moved() != nil { // nothing is made before the receipts are there
 		return confine.Access{Own: []string{cfg.UnderWayPath()}, Read: []string{cfg.ReceiptKeysDir()}}
 	}
 	_ = os.MkdirAll(cfg.ExecutorsDir(), 0o700) // claw-exec may make its key later: without it, nothing is attested

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/spf13/pflag"
 
@@ -11,53 +9,8 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/confine"
 	"clawsh/lib/envelope"
-	"clawsh/lib/receipt"
-	"clawsh/lib/spelling"
-	"clawsh/lib/terminal"
+	"clawsh/lib/receiptlog"
 )
-
-type checkResult struct {
-	Origin  string          `json:"origin"`
-	Count   int             `json:"count"`
-	Number  int             `json:"number"`
-	Receipt receipt.Receipt `json:"receipt"`
-	Retired string          `json:"retired_at,omitzero"`
-}
-
-// WriteText says what is proven, and by which key.
-func (r checkResult) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "proven: this is receipt %d of the first %s of the log %s\n", r.Number,
-		spelling.Count(r.Count, "receipt"), terminal.Escape(r.Origin))
-	writeRetired(w, r.Retired)
-	fmt.Fprintln(w)
-	writeReceipt(w, r.Number, r.Receipt)
-	return nil
-}
-
-type consistentResult struct {
-	Origin   string `json:"origin"`
-	OldCount int64  `json:"old_count"`
-	OldRoot  string `json:"old_root"`
-	Count    int64  `json:"count"`
-	Root     string `json:"root"`
-	Retired  string `json:"retired_at,omitzero"`
-}
-
-// WriteText says what is proven, and by which key.
-func (r consistentResult) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "proven: the log %s, of %s, begins with the %d of the older checkpoint\n", terminal.Escape(r.Origin),
-		spelling.Count(r.Count, "receipt"), r.OldCount)
-	writeRetired(w, r.Retired)
-	_, err := fmt.Fprintf(w, "\nolder root       %s\nnewer root       %s\n", r.OldRoot, r.Root)
-	return err
-}
-
-func writeRetired(w io.Writer, at string) {
-	if at != "" {
-		fmt.Fprintf(w, "signed with a key retired on %s; if that key has leaked, the proof may be forged\n",
-			terminal.Escape(at))
-	}
-}
 
 func checkProof() command.Command {
 	key, path, kept := "", "", ""
@@ -87,46 +40,6 @@ checkpoint that you saved; for a consistency proof, that is the older of the two
 			if kept == "" && c.Changed("against") { // a variable of a script that is not set must not ask for less
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--against is empty")
 			}
-			keys, err := publicKeys(key)
-			if err != nil {
-				return nil, err
-			}
-			raw, err := named(c, c.Args[0])
-			if err != nil {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "read the proof: %w", err)
-			}
-			return checked(raw, keys, kept)
+			return receiptlog.CheckProof(c.Args[0], c.Stdin, key, kept)
 		}}
-}
-
-// checked is what a proof proves.
-func checked(raw []byte, keys []receipt.PublicKey, kept string) (res command.Result, err error) {
-	var against []byte
-	if kept != "" {
-		if against, err = readFile(kept); err != nil {
-			return nil, envelope.Errorf(envelope.ExitUsage, "usage", "read the checkpoint: %w", err)
-		}
-	}
-	if receipt.IsConsistency(raw) {
-		var p *receipt.Consistency
-		if p, err = receipt.CheckConsistency(raw, keys); err == nil && kept != "" {
-			err = receipt.Kept(against, keys, p.Old)
-		}
-		if err == nil {
-			res = consistentResult{p.Origin, p.Old.N, p.Old.Hash.String(), p.New.N, p.New.Hash.String(), p.RetiredAt}
-		}
-	} else {
-		var p *receipt.Proof
-		var n int
-		if p, n, err = receipt.CheckProof(raw, keys); err == nil && kept != "" {
-			err = receipt.Kept(against, keys, p.Tree)
-		}
-		if err == nil {
-			res = checkResult{Origin: p.Origin, Count: n, Number: p.Number, Receipt: p.Receipt, Retired: p.RetiredAt}
-		}
-	}
-	if err != nil {
-		return nil, envelope.Errorf(envelope.ExitError, "proof.wrong", "check the proof: %w", err)
-	}
-	return res, nil
 }

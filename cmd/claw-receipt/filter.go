@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"clawsh/lib/command"
-	"clawsh/lib/config"
 	"clawsh/lib/durable"
 	"clawsh/lib/envelope"
 	"clawsh/lib/permit"
 	"clawsh/lib/receipt"
+	"clawsh/lib/receiptlog"
 	"clawsh/lib/record"
 	"clawsh/lib/stage"
 	"clawsh/lib/terminal"
@@ -27,15 +26,16 @@ func filter() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			if !initialised(cfg) { // said here: without a home, the lock may not even be made
-				return nil, notInitialised(cfg)
+			l := receiptlog.Of(cfg)
+			if err := l.Ready(); err != nil { // said here: without a home, the lock may not even be made
+				return nil, err
 			}
 			underWay, err := durable.Share(cfg.UnderWayPath())
 			if err != nil {
 				return nil, fmt.Errorf("announce that receipts may be pending: %w", err)
 			}
 			defer underWay.Close()
-			log, err := openLog(cfg)
+			log, err := l.Writer()
 			if err != nil {
 				return nil, err
 			}
@@ -59,23 +59,6 @@ func filter() command.Command {
 			return res, err
 		},
 	}
-}
-
-// openLog opens the log for writing.
-func openLog(cfg *config.Config) (*receipt.Log, error) {
-	if err := moved(cfg); err != nil {
-		return nil, err
-	}
-	log, err := receipt.OpenLog(cfg.Receipts.Path,
-		receipt.Options{Keys: cfg.ReceiptKeysDir(), RotateBytes: cfg.Receipts.RotateBytes})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "open the receipt log: %w", err).
-			WithHint("run: clawsh init")
-	}
-	if err != nil {
-		return nil, envelope.Errorf(envelope.ExitError, "receipts.unavailable", "open the receipt log: %w", err)
-	}
-	return log, nil
 }
 
 // maxReserved bounds what one record may ask for.

@@ -4,13 +4,9 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"slices"
-	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -22,41 +18,6 @@ import (
 	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
-
-type listResult struct {
-	Receipts   []receipt.Receipt `json:"receipts"`
-	Unreadable int               `json:"unreadable"`
-}
-
-// WriteText writes a table.
-func (l listResult) WriteText(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if len(l.Receipts) > 0 {
-		fmt.Fprintln(t, "TIME\tID\tSTATUS\tRISK\tTOOL\tCONVERSATION")
-	}
-	for _, r := range l.Receipts {
-		var cells []string // of a line that somebody put into the log, none is to be trusted
-		for _, s := range []string{r.Timestamp, r.ID, r.Status, r.Risk, r.Tool, r.ConversationID} {
-			cells = append(cells, terminal.Escape(s))
-		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
-	}
-	if len(l.Receipts) == 0 && l.Unreadable == 0 {
-		fmt.Fprintln(t, "no receipts yet")
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	if len(l.Receipts) > 0 {
-		fmt.Fprintln(w, "receipts contain only hashes; to see a call, run: clawsh receipt show ID --with-content")
-	}
-	if l.Unreadable == 0 {
-		return nil
-	}
-	_, err := fmt.Fprintf(w, "%s cannot be read as receipts: run claw-receipt verify\n",
-		spelling.Count(l.Unreadable, "line"))
-	return err
-}
 
 // listOptions are the flags of list.
 type listOptions struct {
@@ -117,54 +78,31 @@ func (o *listOptions) run(ctx context.Context, c *command.Call) (command.Result,
 	if err := o.check(c); err != nil {
 		return nil, err
 	}
-	cfg, err := c.Config()
+	l, err := open(c)
 	if err != nil {
 		return nil, err
 	}
-	src, err := reading(cfg)
-	if err != nil {
-		return nil, err
-	}
-	defer src.Close()
 	lines := o.jsonl || !o.table && !c.JSON() && !terminal.IsTerminal(os.Stdout)
+	w := bufio.NewWriter(c.Stdout)
 	if lines && !c.Changed("limit") {
-		return o.stream(ctx, c, src)
+		unreadable, err := l.Each(o.Filter, func(r receipt.Receipt) error {
+			return errors.Join(writeLine(w, r), ctx.Err())
+		})
+		return done(c, w, unreadable, err)
 	}
 	if !c.Changed("limit") {
 		o.limit = 50
 	}
-	var l listResult
-	if o.limit > 0 {
-		l.Receipts, l.Unreadable, err = receipt.ListLast(src, o.Filter, o.limit)
-	} else {
-		l.Receipts = []receipt.Receipt{}
-		l.Unreadable, err = receipt.List(src, o.Filter, func(_ int, r receipt.Receipt) error {
-			l.Receipts = append(l.Receipts, r)
-			return ctx.Err()
-		})
+	last, err := l.Last(ctx, o.Filter, o.limit)
+	if err != nil || !lines || c.JSON() {
+		return only(last, err)
 	}
-	if err != nil {
-		return nil, envelope.Errorf(envelope.ExitError, "receipts.unreadable", "%w", err)
-	}
-	if !lines || c.JSON() {
-		return l, nil
-	}
-	w := bufio.NewWriter(c.Stdout)
-	for _, r := range l.Receipts {
+	for _, r := range last.Receipts {
 		if err := writeLine(w, r); err != nil {
 			return nil, err
 		}
 	}
-	return done(c, w, l.Unreadable, nil)
-}
-
-// stream writes receipts as they are read.
-func (o *listOptions) stream(ctx context.Context, c *command.Call, src io.Reader) (command.Result, error) {
-	w := bufio.NewWriter(c.Stdout)
-	unreadable, err := receipt.List(src, o.Filter, func(_ int, r receipt.Receipt) error {
-		return errors.Join(writeLine(w, r), ctx.Err())
-	})
-	return done(c, w, unreadable, err)
+	return done(c, w, last.Unreadable, nil)
 }
 
 func writeLine(w *bufio.Writer, r receipt.Receipt) error {
@@ -195,21 +133,16 @@ func done(c *command.Call, w *bufio.Writer, unreadable int, err error) (command.
 const offered = 200
 
 // latest are the values of an argument that names a receipt, the newest first.
-func latest(_ context.Context, c *command.Call) (list []command.Value) {
-	cfg, err := c.Config()
+func latest(ctx context.Context, c *command.Call) (list []command.Value) {
+	l, err := open(c)
 	if err != nil {
 		return nil
 	}
-	src, err := reading(cfg)
+	last, err := l.Last(ctx, receipt.Filter{}, offered)
 	if err != nil {
 		return nil
 	}
-	defer src.Close()
-	last, _, err := receipt.ListLast(src, receipt.Filter{}, offered)
-	if err != nil {
-		return nil
-	}
-	for _, r := range slices.Backward(last) {
+	for _, r := range slices.Backward(last.Receipts) {
 		list = append(list, command.Value{Name: r.ID, Description: r.Timestamp + " " + r.Tool + " " + r.Status})
 	}
 	return list

@@ -12,6 +12,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/confine"
 	"clawsh/lib/envelope"
+	"clawsh/lib/executor"
 	"clawsh/lib/permit"
 )
 
@@ -47,7 +48,7 @@ policy there changes, accept it again. To undo this, remove the file of that gat
 			if err != nil {
 				return nil, fmt.Errorf("read the gate's public key: %w", err)
 			}
-			s, err := openSealer(cfg)
+			s, err := executor.OpenSealer(cfg)
 			if err != nil {
 				return nil, err
 			}

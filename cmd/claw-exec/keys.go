@@ -6,19 +6,9 @@ import (
 	"io"
 
 	"clawsh/lib/command"
-	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/permit"
 )
-
-// openSealer loads the key with which results are sealed. A home that is older than seals gets one.
-func openSealer(cfg *config.Config) (*permit.Sealer, error) {
-	s, _, err := permit.OpenSealer(cfg.SealKeyDir(), cfg.ExecutorsDir())
-	if err != nil {
-		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the seal key: %w", err)
-	}
-	return s, nil
-}
 
 type keysResult struct {
 	Directory string `json:"directory"`

@@ -20,7 +20,7 @@ import (
 var rows = [][]string{
 	{"session", "doctor", "onboard"},
 	{"loop"},
-	{"stage", "broker", "receiptlog", "executor"},
+	{"stage", "broker", "receiptlog", "executor", "gate"},
 	{"provider", "policy", "tool", "receipt", "memory", "sandbox", "approval", "turn"},
 	{"provider/dialect/chat", "policy/programs", "sandbox/seatbelt"},
 	{"provider/dialect", "command", "sibling"},

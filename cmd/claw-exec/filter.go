@@ -24,19 +24,12 @@ func filter() command.Command {
 			if err != nil {
 				return nil, err
 			}
+			defer e.Close()
 			if b != nil {
 				defer b.Close()
 			}
-			defer e.Close()
-			run := func(ctx context.Context, line record.Line, out *stage.Writer) error {
-				res, err := e.Run(ctx, line)
-				if err != nil {
-					return err
-				}
-				return out.Write(res)
-			}
 			res, err := stage.Filter(ctx, c, stage.Stage{Drain: true,
-				Handlers: map[record.Kind]stage.Handler{record.KindToolCall: run}})
+				Handlers: map[record.Kind]stage.Handler{record.KindToolCall: stage.Map(e.Run)}})
 			if err == nil && e.Unconfined != "" {
 				err = envelope.Errorf(envelope.ExitSandbox, "sandbox.unavailable", "%s", e.Unconfined)
 			}

@@ -33,6 +33,17 @@ import (
 // and the stage continues, unless Fatal wraps the error. The line is valid until the handler returns.
 type Handler func(ctx context.Context, line record.Line, out *Writer) error
 
+// Map returns a handler that writes what becomes of a record; nil is nothing.
+func Map(become func(ctx context.Context, line record.Line) ([]byte, error)) Handler {
+	return func(ctx context.Context, line record.Line, out *Writer) error {
+		made, err := become(ctx, line)
+		if err != nil || made == nil {
+			return err
+		}
+		return out.Write(made)
+	}
+}
+
 // DrainGrace is how long a stage with Drain set waits for more input after it was told to stop.
 const DrainGrace = 2 * time.Second
 

@@ -1,4 +1,4 @@
-package main
+package gate
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 // commit makes the verdict final: it is written to the audit log, synced if the call is allowed, and only then signed.
 // A crash before the sync leaves a call that never ran; one behind it, an audit line without a receipt, "outcome
 // unknown". A verdict that cannot be audited or signed becomes a denial.
-func (g *gate) commit(call record.ToolCall, v record.Verdict) (record.Verdict, error) {
+func (g *Gate) commit(call record.ToolCall, v record.Verdict) record.Verdict {
 	now := time.Now().UTC()
 	v.DecidedAt, v.AuditID = now.Format(record.TimeFormat), record.NewID("audit-")
 	claims := permit.Claims{CallID: call.ID, ConversationID: call.ConversationID, Tool: call.Tool,
@@ -25,25 +25,23 @@ func (g *gate) commit(call record.ToolCall, v record.Verdict) (record.Verdict, e
 	if err := g.write(call, claims, v); err != nil {
 		if v.Decision == record.Deny {
 			g.unwritable(err)
-			return v, nil
+			return v
 		}
-		return g.undo(call, claims, denied(v, "audit.failed", fmt.Sprintf("the audit log cannot be written: %v", err))),
-			nil
+		return g.undo(call, claims, denied(v, "audit.failed", fmt.Sprintf("the audit log cannot be written: %v", err)))
 	}
 	if v.Decision != record.Allow {
-		return v, nil
+		return v
 	}
 	var err error
 	if v.Permit, err = g.signer.Sign(claims); err != nil {
-		return g.undo(call, claims, denied(v, "permit.failed", fmt.Sprintf("the permit cannot be signed: %v", err))),
-			nil
+		return g.undo(call, claims, denied(v, "permit.failed", fmt.Sprintf("the permit cannot be signed: %v", err)))
 	}
-	return v, nil
+	return v
 }
 
 // undo writes a denial behind a line that allowed a call and may be in the log, with its id: so nobody takes the call
 // for one that was released and interrupted.
-func (g *gate) undo(call record.ToolCall, claims permit.Claims, v record.Verdict) record.Verdict {
+func (g *Gate) undo(call record.ToolCall, claims permit.Claims, v record.Verdict) record.Verdict {
 	claims.ExpiresAt, claims.Nonce = "", ""
 	if err := g.write(call, claims, v); err != nil && v.Rule != "audit.failed" { // its reason says so
 		g.unwritable(err)
@@ -52,7 +50,7 @@ func (g *gate) undo(call record.ToolCall, claims permit.Claims, v record.Verdict
 }
 
 // unwritable tells once why denials are not written down.
-func (g *gate) unwritable(err error) {
+func (g *Gate) unwritable(err error) {
 	if !g.told {
 		g.told = true
 		g.call.Log.Error("the audit log cannot be written", "error", err.Error())
@@ -64,7 +62,7 @@ func denied(v record.Verdict, rule, reason string) record.Verdict {
 	return v
 }
 
-func (g *gate) write(call record.ToolCall, c permit.Claims, v record.Verdict) error {
+func (g *Gate) write(call record.ToolCall, c permit.Claims, v record.Verdict) error {
 	argsHash, _ := record.Hash(call.Args) // of what has no canonical form there is none
 	line, err := record.Encode(audit.Line{V: record.Version, Kind: audit.Kind, ID: v.AuditID, TS: v.DecidedAt,
 		CallID:         c.CallID,

@@ -124,7 +124,11 @@ func (r *runner) drain(done chan error) (error, bool) {
 		case <-r.active:
 			idle.Reset(DrainGrace)
 		case <-idle.C:
-			return nil, false
+			if r.mu.TryLock() {
+				r.mu.Unlock()
+				return nil, false
+			}
+			idle.Reset(DrainGrace) // it works on a record
 		}
 	}
 }

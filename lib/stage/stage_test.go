@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	"clawsh/lib/envelope"
 	"clawsh/lib/record"
@@ -134,6 +136,27 @@ func TestCancelEndsBlockedRead(t *testing.T) {
 	if err := <-done; !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestDrainWaitsForWork: a stage is not idle while it works on a record, however long that takes, as the first one of a
+// memory that has to be opened. What comes after it is still handled.
+func TestDrainWaitsForWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		handled := 0
+		slow := func(context.Context, record.Line, *Writer) error {
+			if handled++; handled == 1 {
+				cancel()
+				time.Sleep(3*DrainGrace + time.Second)
+			}
+			return nil
+		}
+		s := Stage{Name: "drain", Drain: true, Handlers: map[record.Kind]Handler{record.KindUser: slow}}
+		in := strings.NewReader(strings.Repeat(`{"v":1,"kind":"user","id":"u"}`+"\n", 3))
+		if err := s.Run(ctx, in, io.Discard); !errors.Is(err, context.Canceled) || handled != 3 {
+			t.Errorf("%d of 3 records were handled, %v", handled, err)
+		}
+	})
 }
 
 // TestDrainGoesOn handles what still comes after the cancellation, with the cancelled context.

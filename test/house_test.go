@@ -18,7 +18,7 @@ import (
 
 // rows is the import order of the house, top to bottom: a package imports only what stands in a lower row.
 var rows = [][]string{
-	{"session", "doctor", "onboard"},
+	{"session", "doctor", "onboard", "agent"},
 	{"loop"},
 	{"stage", "broker", "receiptlog", "executor", "gate"},
 	{"provider", "policy", "tool", "receipt", "memory", "sandbox", "approval", "turn"},

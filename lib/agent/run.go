@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type runner struct {
 	code int
 	seen *seen
 
-	options *options
+	options *Options
 	config  *config.Config // that the loop was made of
 	denied  bool           // a stage found it changed in the last turn
 

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ import (
 )
 
 // resolve merges flags and configuration; flags win.
-func (o *options) resolve(cfg *config.Config, c *command.Call) (*loop.Options, error) {
+func (o *Options) resolve(cfg *config.Config, c *command.Call) (*loop.Options, error) {
 	if o.Agent == "" {
 		o.Agent = cfg.DefaultAgent
 	}
@@ -95,9 +95,9 @@ func systemPrompt(s string) (string, error) {
 // summarised, and a conversation of years does not take a hundred requests before its next turn.
 const resumed = 4
 
-// resume asks claw-mem for the conversation to go on with, at most so many estimated tokens of it; 0 is as much as
+// resume asks claw-mem for the conversation to continue, at most so many estimated tokens of it; 0 is as much as
 // there can be.
-func (o *options) resume(ctx context.Context, s *sibling.Programs, lo *loop.Options, tokens int) error {
+func (o *Options) resume(ctx context.Context, s *sibling.Programs, lo *loop.Options, tokens int) error {
 	which := []string{"--agent", o.Agent}
 	switch {
 	case o.Conversation != "":

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 )
 
 // tools gives the loop the active tools: as they were kept, or as claw-exec lists them now.
-func (o *options) tools(ctx context.Context, s *sibling.Programs, cfg *config.Config, lo *loop.Options) error {
+func (o *Options) tools(ctx context.Context, s *sibling.Programs, cfg *config.Config, lo *loop.Options) error {
 	if o.NoTools || lo.MaxToolRounds == 0 {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"clawsh/lib/card"
 	"clawsh/lib/command"
@@ -28,15 +27,15 @@ type toolList struct {
 }
 
 func (l toolList) WriteText(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var t terminal.Table
 	for _, i := range l.Tools {
 		note := ""
 		if !i.Active {
 			note = "  (not in channels.cli.tools_allow)"
 		}
-		fmt.Fprintf(t, "%s\t%s%s\n", i.Name, i.Description, note)
+		t.Row(i.Name, i.Description+note)
 	}
-	return t.Flush()
+	return t.Write(w)
 }
 
 func (i toolInfo) WriteText(w io.Writer) error {

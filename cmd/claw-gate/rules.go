@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"clawsh/lib/approval"
 	"clawsh/lib/command"
@@ -27,11 +26,11 @@ func (r rulesResult) WriteText(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "no rules; write them into the configuration, or answer an approval question with a")
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var t terminal.Table
 	for _, one := range r.Rules {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", terminal.Escape(one.Name), one.Decide, one.Origin, terminal.Escape(one.When))
+		t.Row(one.Name, one.Decide, one.Origin, one.When)
 	}
-	return t.Flush()
+	return t.Write(w)
 }
 
 func rulesCommand() command.Command {

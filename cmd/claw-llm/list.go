@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"clawsh/lib/command"
 	"clawsh/lib/provider"
@@ -16,7 +14,7 @@ type providerList struct {
 }
 
 func (l providerList) WriteText(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var t terminal.Table
 	for _, p := range l.Providers {
 		mark := " "
 		if p.Default {
@@ -29,10 +27,9 @@ func (l providerList) WriteText(w io.Writer) error {
 				key += " (not set)"
 			}
 		}
-		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\n", mark, terminal.Escape(p.Name), p.Kind, terminal.Escape(p.Model),
-			terminal.Escape(p.BaseURL), key)
+		t.Row(mark+" "+p.Name, p.Kind, p.Model, p.BaseURL, key)
 	}
-	return t.Flush()
+	return t.Write(w)
 }
 
 func list() command.Command {

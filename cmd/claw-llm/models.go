@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"clawsh/lib/command"
 	"clawsh/lib/provider"
@@ -22,7 +21,7 @@ func (l modelList) WriteText(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s lists no models\n", terminal.Escape(l.Provider))
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var t terminal.Table
 	for _, m := range l.Models {
 		mark, length := " ", ""
 		if m.Configured {
@@ -31,9 +30,9 @@ func (l modelList) WriteText(w io.Writer) error {
 		if m.ContextLength > 0 {
 			length = spelling.Count(m.ContextLength, "token")
 		}
-		fmt.Fprintf(t, "%s %s\t%s\n", mark, terminal.Escape(m.ID), length)
+		t.Row(mark+" "+m.ID, length)
 	}
-	return t.Flush()
+	return t.Write(w)
 }
 
 func models() command.Command {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/pflag"
 
@@ -22,18 +21,18 @@ type listResult struct {
 }
 
 func (l listResult) WriteText(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var t terminal.Table
 	for _, c := range l.Conversations {
 		turns := spelling.Count(c.Turns, "turn")
 		if c.Turns == 1 {
 			turns = "1 turn"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", terminal.Escape(c.ID), c.UpdatedAt, turns, terminal.Escape(c.Title))
+		t.Row(c.ID, c.UpdatedAt, turns, c.Title)
 	}
 	if len(l.Conversations) == 0 {
-		fmt.Fprintln(t, "no conversations yet")
+		t.Row("no conversations yet")
 	}
-	if err := t.Flush(); err != nil || !l.More {
+	if err := t.Write(w); err != nil || !l.More {
 		return err
 	}
 	_, err := fmt.Fprintln(w, "there are more; --limit 0 lists all")

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/pflag"
 
@@ -14,49 +11,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
-	"clawsh/lib/spelling"
-	"clawsh/lib/terminal"
 )
-
-// usageRow is what was used, and what that cost as far as the configuration has prices; Unpriced counts the responses
-// for which it has none.
-type usageRow struct {
-	memory.Usage
-	Cost     *float64 `json:"cost,omitzero"`
-	Unpriced int      `json:"unpriced,omitzero"`
-}
-
-type usageResult struct {
-	By       string     `json:"by"`
-	Currency string     `json:"currency"`
-	Rows     []usageRow `json:"rows"`
-	Total    usageRow   `json:"total"`
-}
-
-func (r usageResult) WriteText(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "%s\tresponses\tinput\toutput\tcost (%s)\n", r.By, terminal.Escape(r.Currency))
-	for _, row := range append(slices.Clone(r.Rows), r.Total) {
-		name := strings.TrimSpace(strings.Join([]string{row.Day, row.ConversationID, row.TurnID, row.Provider,
-			row.Model}, " "))
-		if name == "" {
-			name = "total"
-		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", terminal.Escape(strings.Join(strings.Fields(name), " ")), row.Responses,
-			row.InputTokens, row.OutputTokens, row.price())
-	}
-	return t.Flush()
-}
-
-func (u usageRow) price() string {
-	switch {
-	case u.Cost == nil:
-		return "-"
-	case u.Unpriced > 0:
-		return fmt.Sprintf("%.6f, without %s", *u.Cost, spelling.Count(u.Unpriced, "response"))
-	}
-	return fmt.Sprintf("%.6f", *u.Cost)
-}
 
 func usage() command.Command {
 	var o memory.UsageOptions
@@ -81,11 +36,9 @@ price of some responses says so. TIME is RFC 3339, a date, or how long ago, such
 			if err := span(&o.Since, &o.Until); err != nil {
 				return nil, err
 			}
-			r := usageResult{By: o.By, Rows: []usageRow{}}
-			err := reading(c, func(cfg *config.Config, s *memory.Store) error {
-				r.Currency = cfg.Usage.Currency
-				list, err := s.Usage(o)
-				r.add(cfg, list)
+			var r memory.Bill
+			err := reading(c, func(cfg *config.Config, s *memory.Store) (err error) {
+				r, err = s.Bill(o, cfg.Usage.Currency, cfg.Cost)
 				return err
 			})
 			if err != nil {
@@ -93,41 +46,4 @@ price of some responses says so. TIME is RFC 3339, a date, or how long ago, such
 			}
 			return r, nil
 		}}
-}
-
-// add prices what one model used, and adds that to the row that it is counted in.
-func (r *usageResult) add(cfg *config.Config, list []memory.Usage) {
-	index := map[memory.Usage]int{}
-	for _, u := range list {
-		key := memory.Usage{Day: u.Day, ConversationID: u.ConversationID, TurnID: u.TurnID}
-		if r.By == "provider" || r.By == "model" {
-			key.Provider = u.Provider
-		}
-		if r.By == "model" {
-			key.Model = u.Model
-		}
-		i, ok := index[key]
-		if !ok {
-			i = len(r.Rows)
-			index[key] = i
-			r.Rows = append(r.Rows, usageRow{Usage: key})
-		}
-		cost, known := cfg.Cost(u.Provider, u.Model, u.InputTokens, u.OutputTokens)
-		r.Rows[i].count(u, cost, known)
-		r.Total.count(u, cost, known)
-	}
-}
-
-func (u *usageRow) count(more memory.Usage, cost float64, known bool) {
-	u.Responses += more.Responses
-	u.InputTokens += more.InputTokens
-	u.OutputTokens += more.OutputTokens
-	if !known {
-		u.Unpriced += more.Responses
-		return
-	}
-	if u.Cost == nil {
-		u.Cost = new(float64)
-	}
-	*u.Cost += cost
 }

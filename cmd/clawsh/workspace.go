@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 
 	"clawsh/lib/command"
 	"clawsh/lib/config"
@@ -36,13 +35,13 @@ func (r trustResult) WriteText(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "no directory is trusted (to trust one: clawsh workspace trust DIR)")
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var t terminal.Table
 	for _, p := range r.Workspaces {
 		note := map[string]string{"missing": "  (no longer exists)",
 			"replaced": "  (replaced by another directory)"}[p.State]
-		fmt.Fprintf(t, "%s\t%s%s\n", p.TrustedAt, terminal.Escape(p.Path), note)
+		t.Row(p.TrustedAt, p.Path+note)
 	}
-	return t.Flush()
+	return t.Write(w)
 }
 
 func trusted(cfg *config.Config, said string) (command.Result, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"clawsh/lib/envelope"
+	"clawsh/lib/record"
 )
 
 // Problem is one error in the configuration. Line and Column count from 1; Key is the dotted name.
@@ -75,8 +76,5 @@ func quote(key, value string) string {
 	if strings.Contains(value, "@") {
 		return "(not shown)" // a password may stand before it
 	}
-	if r := []rune(value); len(r) > 64 {
-		value = string(r[:64]) + "…"
-	}
-	return fmt.Sprintf("%+q", value)
+	return fmt.Sprintf("%+q", record.Brief(value, 65))
 }

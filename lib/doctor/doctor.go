@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
@@ -82,20 +81,20 @@ type Report struct {
 
 // WriteText writes a line for each check.
 func (r Report) WriteText(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var t terminal.Table
 	for _, f := range r.Findings {
 		state := f.State
 		if f.Mended {
 			state = "mended"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Check, state, terminal.Escape(f.Message))
+		t.Row(f.Check, state, f.Message)
 		for _, more := range []string{f.Mend, f.Hint} {
 			if more != "" && f.State != sound && !f.Mended {
-				fmt.Fprintf(t, "\t\t%s\n", terminal.Escape("→ "+more))
+				t.Row("", "", "→ "+more)
 			}
 		}
 	}
-	return t.Flush()
+	return t.Write(w)
 }
 
 // tell adds a finding; one that can be mended is, if that is wanted. It tells whether nothing is wrong now.

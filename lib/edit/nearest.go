@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"clawsh/lib/record"
 	"clawsh/lib/spelling"
 )
 
@@ -154,17 +155,10 @@ func show(lines []string, from, count int) string {
 			fmt.Fprintf(&b, "… up to line %d\n", last)
 			break
 		}
-		b.WriteString(Numbered(i+1, clip(lines[i])))
+		b.WriteString(Numbered(i+1, record.Shorten(lines[i], maxShownBytes)))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // Numbered returns a line with its number before it.
 func Numbered(n int, line string) string { return fmt.Sprintf("%6d\t%s\n", n, line) }
-
-func clip(s string) string {
-	if len(s) <= maxShownBytes {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxShownBytes], "") + "…"
-}

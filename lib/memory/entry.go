@@ -74,9 +74,5 @@ func titleOf(content string) string {
 	if len(content) > 8*maxRunes*utf8.UTFMax {
 		content = content[:8*maxRunes*utf8.UTFMax]
 	}
-	runes := []rune(strings.ToValidUTF8(strings.Join(strings.Fields(content), " "), ""))
-	if len(runes) > maxRunes {
-		runes = append(runes[:maxRunes-1], '…')
-	}
-	return string(runes)
+	return record.Brief(strings.ToValidUTF8(strings.Join(strings.Fields(content), " "), ""), maxRunes)
 }

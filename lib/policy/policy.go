@@ -273,12 +273,7 @@ func (p *Policy) builtin(ctx context.Context, c Call) Verdict {
 }
 
 // bounded cuts a text that a model has chosen for a message.
-func bounded(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		return string(r[:80]) + "…"
-	}
-	return s
-}
+func bounded(s string) string { return record.Brief(s, 81) }
 
 // apply turns a finding into a verdict by the autonomy level.
 func (p *Policy) apply(tool string, f finding) Verdict {

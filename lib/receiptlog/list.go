@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 
 	"clawsh/lib/envelope"
 	"clawsh/lib/receipt"
@@ -21,21 +19,17 @@ type Listed struct {
 
 // WriteText writes a table.
 func (l Listed) WriteText(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var t terminal.Table
 	if len(l.Receipts) > 0 {
-		fmt.Fprintln(t, "TIME\tID\tSTATUS\tRISK\tTOOL\tCONVERSATION")
+		t.Row("TIME", "ID", "STATUS", "RISK", "TOOL", "CONVERSATION")
 	}
 	for _, r := range l.Receipts {
-		var cells []string // of a line that somebody put into the log, none is to be trusted
-		for _, s := range []string{r.Timestamp, r.ID, r.Status, r.Risk, r.Tool, r.ConversationID} {
-			cells = append(cells, terminal.Escape(s))
-		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
+		t.Row(r.Timestamp, r.ID, r.Status, r.Risk, r.Tool, r.ConversationID)
 	}
 	if len(l.Receipts) == 0 && l.Unreadable == 0 {
-		fmt.Fprintln(t, "no receipts yet")
+		t.Row("no receipts yet")
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(w); err != nil {
 		return err
 	}
 	if len(l.Receipts) > 0 {

@@ -66,6 +66,17 @@ func Cut(s string, most int) string {
 	return s[:max(most, 0)]
 }
 
+// Brief returns a text of one line in at most that many characters; the last is an ellipsis if anything was cut.
+func Brief(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
 // Shorten is like Cut but ends with an ellipsis, within the same number of bytes, if anything was cut.
 func Shorten(s string, most int) string {
 	if len(s) <= most {

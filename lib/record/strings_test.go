@@ -48,6 +48,21 @@ func FuzzMapStrings(f *testing.F) {
 	})
 }
 
+func TestBrief(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		most  int
+		brief string
+	}{
+		{"", 1, ""}, {"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"größer", 6, "größer"}, {"größer", 5, "größ…"},
+		{"👍👍👍", 2, "👍…"}, {"a\xff\xfe", 2, "a…"},
+	} {
+		if got := Brief(c.text, c.most); got != c.brief {
+			t.Errorf("Brief(%q, %d) = %q, want %q", c.text, c.most, got, c.brief)
+		}
+	}
+}
+
 func TestCut(t *testing.T) {
 	for _, c := range []struct {
 		text         string

@@ -8,6 +8,7 @@ import (
 
 	"clawsh/lib/card"
 	"clawsh/lib/envelope"
+	"clawsh/lib/record"
 	"clawsh/lib/sibling"
 )
 
@@ -95,11 +96,8 @@ func hitsText(hits []memoryHit, most int) string {
 	}
 	var b strings.Builder
 	for _, h := range hits[:min(most, len(hits))] {
-		text := []rune(strings.Join(strings.Fields(h.Snippet), " "))
-		if len(text) > maxSnippetRunes {
-			text = append(text[:maxSnippetRunes], '…')
-		}
-		fmt.Fprintf(&b, "%s %s %s: %s\n", h.TS, h.ConversationID, h.Role, string(text))
+		text := record.Brief(strings.Join(strings.Fields(h.Snippet), " "), maxSnippetRunes+1)
+		fmt.Fprintf(&b, "%s %s %s: %s\n", h.TS, h.ConversationID, h.Role, text)
 	}
 	return b.String()
 }

@@ -19,11 +19,12 @@ func (c Card) Decode(raw record.Raw) (Arguments, error) {
 	return Arguments{v.Elem()}, decode(raw, v)
 }
 
-// Decode is like Card.Decode for a caller that knows the type of the arguments. Numbers must also be in range.
+// Decode is like Card.Decode for a caller that knows the type of the arguments. Values must also be those of the tag
+// want.
 func Decode[A any](raw record.Raw) (args A, err error) {
 	v := reflect.ValueOf(&args)
 	if err = decode(raw, v); err == nil {
-		err = inRange(v.Elem())
+		err = wanted(v.Elem())
 	}
 	return args, err
 }
@@ -90,23 +91,44 @@ func complete(raw record.Raw, v reflect.Value) error {
 	return nil
 }
 
-// inRange returns an error for numbers outside the ranges of the tags.
-func inRange(v reflect.Value) error {
+// wanted returns an error for values that the tags do not name.
+func wanted(v reflect.Value) error {
 	for a := range arguments(v) {
 		a.value = reflect.Indirect(a.value)
-		if !a.value.IsValid() || !a.value.CanInt() {
-			continue
+		var err error
+		switch {
+		case !a.value.IsValid() || a.want == "":
+		case a.value.CanInt():
+			err = a.inRange(a.value.Int())
+		case a.value.Kind() == reflect.String:
+			err = a.among(a.value.String())
 		}
-		low, high, ranged := strings.Cut(a.want, "..")
-		least, _ := strconv.ParseInt(low, 10, 64)
-		most, err := strconv.ParseInt(high, 10, 64)
-		switch n := a.value.Int(); {
-		case !ranged:
-		case high == "" && n < least:
-			return fmt.Errorf("want %s of %d or more", a.name, least)
-		case err == nil && (n < least || n > most):
-			return fmt.Errorf("want %s from %d to %d", a.name, least, most)
+		if err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (a argument) inRange(n int64) error {
+	low, high, ranged := strings.Cut(a.want, "..")
+	least, _ := strconv.ParseInt(low, 10, 64)
+	most, err := strconv.ParseInt(high, 10, 64)
+	switch {
+	case !ranged:
+	case high == "" && n < least:
+		return fmt.Errorf("want %s of %d or more", a.name, least)
+	case err == nil && (n < least || n > most):
+		return fmt.Errorf("want %s from %d to %d", a.name, least, most)
+	}
+	return nil
+}
+
+// among takes an empty word, too: an argument that is not given is one.
+func (a argument) among(word string) error {
+	words := strings.Split(a.want, "|")
+	if last := len(words) - 1; last > 0 && word != "" && !slices.Contains(words, word) {
+		return fmt.Errorf("want %s %s or %s", a.name, strings.Join(words[:last], ", "), words[last])
 	}
 	return nil
 }

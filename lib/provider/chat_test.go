@@ -303,8 +303,11 @@ func TestStreamsThatFail(t *testing.T) {
 	}
 }
 
-// silent answers nothing until the client goes away.
+// silent answers nothing until the client goes away, which a server notices only once it has read the whole request.
 func silent(w http.ResponseWriter, r *http.Request) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.(http.Flusher).Flush()
 	<-r.Context().Done()

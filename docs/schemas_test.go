@@ -140,11 +140,17 @@ func names(typ reflect.Type) (out []string) {
 func TestEveryFieldIsDocumented(t *testing.T) {
 	common := section(t, "## Records")
 	common, _, _ = strings.Cut(common, "\n### ")
-	for kind, v := range map[string]any{"user": record.User{}, "conversation": record.Conversation{},
+	written := map[string]any{"user": record.User{}, "conversation": record.Conversation{},
 		"request": record.Request{}, "delta": record.Delta{}, "response": record.Response{},
 		"tool_call": record.ToolCall{}, "tool_result": record.ToolResult{}, "final": record.Final{},
 		"error": record.Error{}, "summary": record.Summary{},
-		"reserve": record.Reserve{}} {
+		"reserve": record.Reserve{}}
+	for _, kind := range record.KindsWith(0) {
+		if written[string(kind)] == nil {
+			t.Errorf("%s has no row in this test: add its struct", kind)
+		}
+	}
+	for kind, v := range written {
 		words := section(t, "### "+kind) + common
 		if kind == "tool_result" {
 			words += section(t, "### tool_call")

@@ -272,7 +272,7 @@ func TestEveryCommandKeepsTheContract(t *testing.T) {
 				if args, ok := good[name]; ok && need.OneIn(2, n) {
 					checkGood(t, newHome(t), name, row, args)
 				} else if !ok && !filters[name] {
-					t.Errorf("%s has no good usage in this test", name)
+					t.Errorf("%s has no good usage in this test: add arguments with which it succeeds to good", name)
 				}
 			})
 		}

@@ -224,6 +224,7 @@ func TestErrorCodesAreThoseOfTheTable(t *testing.T) {
 // TestRulesAreThoseOfTheTable: what a verdict, or the list of denials, says as the rule is in the table.
 func TestRulesAreThoseOfTheTable(t *testing.T) {
 	n := named{param: "rule", fields: []string{"Rule", "rule"},
-		dirs: []string{"../lib/policy", "../cmd/claw-gate", "../cmd/claw-exec", "../lib/loop"}}
+		dirs: []string{"../lib/policy", "../lib/gate", "../lib/executor", "../lib/loop",
+			"../cmd/claw-gate", "../cmd/claw-exec"}}
 	n.same(t, "## Rules", 30)
 }

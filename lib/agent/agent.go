@@ -156,9 +156,9 @@ func (o *Options) around(c *command.Call, cfg *config.Config, r *runner) (*loop.
 		lo.Seen = lo.Stored()
 	}
 	lo.Events = o.Events
-	lo.Reload = func(ctx context.Context, id string) (conversation.Conversation, int, error) {
+	lo.Reload = func(ctx context.Context, id string) (conversation.Conversation, error) {
 		found, err := load(ctx, siblings, resumed*lo.Budget.Tokens, "--conversation", id)
-		return found.Conversation, found.leftOut, err
+		return found.Conversation, err
 	}
 	return lo, siblings, nil
 }

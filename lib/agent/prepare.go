@@ -112,7 +112,7 @@ func (o *Options) resume(ctx context.Context, s *sibling.Programs, lo *loop.Opti
 		return nil // there is none, or it was put away: a new one begins
 	}
 	if err == nil {
-		lo.ConversationID, lo.Conversation, lo.LeftOut = found.id, found.Conversation, found.leftOut
+		lo.ConversationID, lo.Conversation = found.id, found.Conversation
 	}
 	return err
 }
@@ -120,8 +120,7 @@ func (o *Options) resume(ctx context.Context, s *sibling.Programs, lo *loop.Opti
 // loaded is what claw-mem has of a conversation.
 type loaded struct {
 	conversation.Conversation
-	id      string
-	leftOut int
+	id string
 }
 
 func load(ctx context.Context, s *sibling.Programs, tokens int, which ...string) (l loaded, err error) {
@@ -143,7 +142,7 @@ func load(ctx context.Context, s *sibling.Programs, tokens int, which ...string)
 	if err := s.Query(ctx, &found, "claw-mem", args...); err != nil {
 		return l, err
 	}
-	l.id, l.Summary, l.leftOut = found.ConversationID, found.Summary.Content, found.LeftOut
+	l.id, l.Summary, l.LeftOut = found.ConversationID, found.Summary.Content, found.LeftOut
 	rest := found.Messages
 	if l.Summary != "" && len(rest) > 0 {
 		rest = rest[1:]

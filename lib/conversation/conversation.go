@@ -32,10 +32,12 @@ type Turn struct {
 	Messages []record.Message
 }
 
-// Conversation is a summary of the beginning, if there is one, and the turns after it, oldest first.
+// Conversation is a summary of the beginning, if there is one, and the turns after it, oldest first. LeftOut is how
+// many turns between the two are not in Turns.
 type Conversation struct {
 	Summary string
 	Turns   []Turn
+	LeftOut int
 }
 
 // Messages returns the conversation as it is sent to a model: the summary as a message of its own, then the turns.

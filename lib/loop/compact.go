@@ -73,7 +73,7 @@ func (t *turn) reload(ctx context.Context) error {
 	if err := t.mem.sync(ctx); err != nil {
 		return err
 	}
-	stored, leftOut, err := t.Reload(ctx, t.ConversationID)
+	stored, err := t.Reload(ctx, t.ConversationID)
 	if err != nil {
 		return fmt.Errorf("read the conversation again: %w", err)
 	}
@@ -82,7 +82,8 @@ func (t *turn) reload(ctx context.Context) error {
 		turns = turns[:i:i]
 	}
 	this := t.history.Turns[len(t.history.Turns)-1]
-	t.history.Summary, t.history.Turns, t.LeftOut = stored.Summary, append(turns, this), leftOut
+	stored.Turns = append(turns, this)
+	t.history = stored
 	return nil
 }
 
@@ -115,8 +116,8 @@ func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID st
 	if last, err := l.write(ctx, &s, old, used); err != nil {
 		return s, l.wasted(ctx, &s, last, err)
 	}
-	if l.LeftOut > 0 {
-		s.Content += fmt.Sprintf("\n\n(Too much to summarise: %s before that.)", spelling.Count(l.LeftOut, "turn"))
+	if l.history.LeftOut > 0 {
+		s.Content += fmt.Sprintf("\n\n(Too much to summarise: %s before that.)", spelling.Count(l.history.LeftOut, "turn"))
 	}
 	s.TS = record.Now()
 	line, err := record.Encode(s)
@@ -126,7 +127,7 @@ func (l *Loop) summarise(ctx context.Context, old []conversation.Turn, turnID st
 	if err := l.keep(ctx, line); err != nil {
 		return s, fmt.Errorf("store the summary: %w", err)
 	}
-	l.history.Summary, l.history.Turns, l.LeftOut = s.Content, l.history.Turns[len(old):], 0
+	l.history = conversation.Conversation{Summary: s.Content, Turns: l.history.Turns[len(old):]}
 	return s, nil
 }
 

@@ -51,12 +51,10 @@ type Options struct {
 	// ConversationID and Conversation resume one.
 	ConversationID string
 	Conversation   conversation.Conversation
-	// LeftOut is how many of the conversation's oldest turns are not in Conversation.
-	LeftOut int
-	// Reload returns the stored conversation, and how many of its oldest turns are left out. It is called before old
-	// turns are summarised: other processes may have continued the conversation, and a summary must not replace turns
-	// that it does not cover. Nil means that there are no other processes.
-	Reload func(ctx context.Context, conversationID string) (stored conversation.Conversation, leftOut int, err error)
+	// Reload returns the stored conversation. It is called before old turns are summarised: other processes may have
+	// continued the conversation, and a summary must not replace turns that it does not cover. Nil means that there are
+	// no other processes.
+	Reload func(ctx context.Context, conversationID string) (conversation.Conversation, error)
 	// Turns is the directory of the locks that give a conversation one turn at a time across processes; empty means
 	// that there are no other processes. Waiting is called when the turn waits for another process's turn.
 	Turns   string
@@ -129,7 +127,7 @@ func (l *Loop) defaults() {
 // and are restarted when they are needed. No turn may be running.
 func (l *Loop) Renew(o Options) {
 	l.Close()
-	o.ConversationID, o.Conversation, o.LeftOut, o.Seen = l.ConversationID, l.Conversation, l.LeftOut, l.Seen
+	o.ConversationID, o.Conversation, o.Seen = l.ConversationID, l.Conversation, l.Seen
 	l.Options = o
 	l.defaults()
 }

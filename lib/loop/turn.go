@@ -55,18 +55,18 @@ func (l *Loop) Turn(ctx context.Context, user record.User) (record.Final, error)
 
 // Refuse ends a turn before it begins, for an outside reason. It emits a final record and keeps nothing else.
 func (l *Loop) Refuse(ctx context.Context, user record.User, why error) (record.Final, error) {
-	id, history, leftOut := l.ConversationID, l.history, l.LeftOut
+	id, history := l.ConversationID, l.history
 	t := l.begin(&user)
 	t.fail(ctx, why)
 	final, err := t.finish(ctx)
-	l.ConversationID, l.history, l.LeftOut = id, history, leftOut
+	l.ConversationID, l.history = id, history
 	return final, err
 }
 
 func (l *Loop) begin(user *record.User) *turn {
 	other := user.ConversationID != "" && user.ConversationID != l.ConversationID
 	if other {
-		l.ConversationID, l.history, l.LeftOut, l.started = user.ConversationID, conversation.Conversation{}, 0, true
+		l.ConversationID, l.history, l.started = user.ConversationID, conversation.Conversation{}, true
 	}
 	if !l.started {
 		l.started = true

@@ -11,12 +11,10 @@ import (
 )
 
 // Context is what a model is sent of a conversation: its newest summary, if it has one, and the turns after what that
-// stands for, as conversation.Choose chooses them. LeftOut is the number of turns after the summary that are not among
-// them.
+// stands for, as conversation.Choose chooses them.
 type Context struct {
 	conversation.Conversation
 	Summarised *Summary
-	LeftOut    int
 }
 
 // Summary is a stored summary: its id, and what it stands for.

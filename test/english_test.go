@@ -42,6 +42,12 @@ var odd = []struct {
 	{regexp.MustCompile(`\bharmless twice\b`), "safe to run again"},
 	{regexp.MustCompile(`\btold (on|to) standard error\b`), "printed to standard error"},
 	{regexp.MustCompile(`%T, which`), "no Go type names"},
+	{regexp.MustCompile(`^(%s)?, in the middle of a turn$`), "the turn could not be finished"},
+	{regexp.MustCompile(`\b[Rr]eplace (it|them|the \w+) by\b`), "replace it with"},
+	{regexp.MustCompile(`\bwant one of %s`), "want %s, with the words joined by spelling.Or"},
+	{regexp.MustCompile(`\b(rm|chmod|chown) -[rR] of everything\b`), "would delete or change a whole directory"},
+	{regexp.MustCompile(`\b(forgets|forget) \w+ permanently\b`), "delete"},
+	{regexp.MustCompile(`; see: claw`), "(run: clawsh doctor)"},
 }
 
 // noneOf is what is right before any noun.
@@ -122,6 +128,60 @@ func TestPlainEnglish(t *testing.T) {
 	if texts < 2000 {
 		t.Errorf("only %d texts: has the test lost them?", texts)
 	}
+}
+
+// bare is a hint that is only a command, and does not say what it is for.
+var bare = regexp.MustCompile(`^(clawsh|claw-[a-z]+)( [a-z-]+){0,2}( %s| [A-Z]+)*$`)
+
+// TestHints: a hint says what to do, such as "run: clawsh init", and is not only the words of a command.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	hints := 0
+	for _, top := range []string{"../cmd", "../lib"} {
+		err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			tree, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(tree, func(n ast.Node) bool {
+				text, ok := hint(n)
+				if ok {
+					hints++
+				}
+				if bare.MatchString(text) {
+					t.Errorf("%s: the hint %q is only a command: say what it is for", path, text)
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if hints < 100 {
+		t.Errorf("only %d hints: has the test lost them?", hints)
+	}
+}
+
+// hint returns the text of a call of WithHint.
+func hint(n ast.Node) (string, bool) {
+	call, ok := n.(*ast.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return "", false
+	}
+	if f, ok := call.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "WithHint" {
+		return "", false
+	}
+	text, ok := call.Args[0].(*ast.BasicLit)
+	if !ok {
+		return "", true
+	}
+	value, err := strconv.Unquote(text.Value)
+	return value, err == nil
 }
 
 // literals hands each text and each comment of a Go file to a function, with its place.

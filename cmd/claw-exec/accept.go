@@ -55,7 +55,7 @@ policy there changes, accept it again. To undo this, remove the file of that gat
 			id, policies, err := permit.AcceptGate(cfg.GatesDir(), string(text))
 			if err != nil {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "accept a gate: %w", err).
-					WithHint("ssh HOST claw-gate keys | claw-exec accept")
+					WithHint("for example: ssh HOST claw-gate keys | claw-exec accept")
 			}
 			return acceptResult{id, policies, s.ID()}, nil
 		}}

@@ -57,7 +57,7 @@ func archive() command.Command {
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if o.latest == (len(c.Args) == 1) || o.latest && o.undo {
 				return nil, envelope.Errorf(envelope.ExitUsage, "usage",
-					"archive needs either CONVERSATION_ID or --latest; --undo needs CONVERSATION_ID")
+					"want either CONVERSATION_ID or --latest; with --undo, CONVERSATION_ID")
 			}
 			var r archiveResult
 			err := opened(c, memory.Options{Kept: true}, func(cfg *config.Config, s *memory.Store) (err error) {

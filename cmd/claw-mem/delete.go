@@ -42,7 +42,7 @@ conversation with a running turn is not deleted, and none is during an import. A
 		Access:  forgetting,
 		Run: func(ctx context.Context, c *command.Call) (command.Result, error) {
 			if !yes {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this forgets %s permanently",
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "this deletes %s permanently",
 					spelling.Count(len(c.Args), "conversation")).WithHint("to confirm, add --yes")
 			}
 			var r deleteResult

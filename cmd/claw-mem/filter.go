@@ -77,7 +77,7 @@ func (k *keeper) open() error {
 	}
 	var err error
 	if k.store, err = memory.Open(k.config.Memory.Path, memory.Options{Kept: true}); err != nil {
-		return stage.Fatal(envelope.Errorf(envelope.ExitError, "memory.unavailable", "open the memory: %w", err))
+		return stage.Fatal(envelope.Errorf(envelope.ExitError, "memory.unavailable", "%w", err))
 	}
 	k.mirror = &memory.Mirror{Dir: filepath.Join(k.config.Home, "agents"), Store: k.store}
 	return nil

@@ -19,7 +19,7 @@ func opened(c *command.Call, o memory.Options, use func(cfg *config.Config, s *m
 	}
 	s, err := memory.Open(cfg.Memory.Path, o)
 	if err != nil {
-		return envelope.Errorf(envelope.ExitError, "memory.unavailable", "open the memory: %w", err)
+		return envelope.Errorf(envelope.ExitError, "memory.unavailable", "%w", err)
 	}
 	defer s.Close()
 	return use(cfg, s)

@@ -15,6 +15,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
 	"clawsh/lib/record"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -57,7 +58,7 @@ func search() command.Command {
 			f.StringVar(&o.ConversationID, "conversation", "",
 				"search only the conversation `ID` (a unique prefix is enough)")
 			f.StringVar(&o.Role, "role", "", "search only what `ROLE` said: user, assistant or tool")
-			f.StringVar(&kind, "kind", "", "search only records of `KIND`: "+either(record.KindsWith(record.Searched)))
+			f.StringVar(&kind, "kind", "", "search only records of `KIND`: "+spelling.Or(record.KindsWith(record.Searched)))
 			f.StringVar(&o.Tool, "tool", "", "search only results of the tool `NAME`")
 			f.StringVar(&o.Provider, "provider", "", "search only answers of the provider `NAME`")
 			f.StringVar(&o.Since, "since", "", "search only entries from `TIME` on")
@@ -88,10 +89,10 @@ func runSearch(c *command.Call, o memory.SearchOptions) (command.Result, error) 
 	})
 	switch {
 	case errors.Is(err, memory.ErrEmptyQuery):
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "search: %w", err).
-			WithHint("clawsh memory search QUERY")
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "%w", err).
+			WithHint("usage: clawsh memory search QUERY")
 	case errors.Is(err, memory.ErrTime):
-		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "search: %w", err)
+		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "%w", err)
 	case errors.Is(err, memory.ErrCursor):
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "search --after: %w", err).
 			WithHint("use the same query and filters as for the previous page")
@@ -119,21 +120,7 @@ func checkSearch(o memory.SearchOptions) error {
 	case !slices.Contains(roles, o.Role):
 		return envelope.Errorf(envelope.ExitUsage, "usage", "search --role %q: want user, assistant or tool", o.Role)
 	case o.Kind != "" && !slices.Contains(kinds, o.Kind):
-		return envelope.Errorf(envelope.ExitUsage, "usage", "search --kind %q: want %s", o.Kind, either(kinds))
+		return envelope.Errorf(envelope.ExitUsage, "usage", "search --kind %q: want %s", o.Kind, spelling.Or(kinds))
 	}
 	return nil
-}
-
-// either names kinds as what one may choose from.
-func either(kinds []record.Kind) (text string) {
-	for i, k := range kinds {
-		switch {
-		case i > 0 && i == len(kinds)-1:
-			text += " or "
-		case i > 0:
-			text += ", "
-		}
-		text += string(k)
-	}
-	return text
 }

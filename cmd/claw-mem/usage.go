@@ -11,6 +11,7 @@ import (
 	"clawsh/lib/config"
 	"clawsh/lib/envelope"
 	"clawsh/lib/memory"
+	"clawsh/lib/spelling"
 )
 
 func usage() command.Command {
@@ -30,8 +31,8 @@ price of some responses says so. TIME is RFC 3339, a date, or how long ago, such
 		Access: looking,
 		Run: func(_ context.Context, c *command.Call) (command.Result, error) {
 			if !slices.Contains(memory.UsageKeys(), o.By) {
-				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--by %s: want one of %s", o.By,
-					strings.Join(memory.UsageKeys(), ", "))
+				return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--by %s: want %s", o.By,
+					spelling.Or(memory.UsageKeys()))
 			}
 			if err := span(&o.Since, &o.Until); err != nil {
 				return nil, err

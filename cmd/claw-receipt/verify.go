@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -13,6 +12,7 @@ import (
 	"clawsh/lib/envelope"
 	"clawsh/lib/receipt"
 	"clawsh/lib/receiptlog"
+	"clawsh/lib/spelling"
 	"clawsh/lib/terminal"
 )
 
@@ -57,7 +57,7 @@ changed on the way), interrupted (written by claw-receipt recover), and those fr
 func ask(c *command.Call, q receiptlog.Question) (command.Result, error) {
 	if q.Require != "" && !slices.Contains(receipt.Levels, q.Require) {
 		return nil, envelope.Errorf(envelope.ExitUsage, "usage", "--require %s: want %s", terminal.Escape(q.Require),
-			strings.Join(receipt.Levels, ", "))
+			spelling.Or(receipt.Levels))
 	}
 	for name, value := range map[string]string{"against": q.Against, "key": q.Key, "log": q.Log} {
 		if value == "" && c.Changed(name) { // a variable of a script that is not set must not ask for less

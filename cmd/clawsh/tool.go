@@ -97,9 +97,10 @@ func toolError(r record.ToolResult) error {
 	switch {
 	case r.Status == record.StatusDenied && r.Verdict != nil && r.Verdict.Rule == "args.invalid":
 		return envelope.Errorf(envelope.ExitError, "args.invalid", "%s: %s", terminal.Escape(r.Tool), r.Verdict.Reason).
-			WithHint("clawsh tool show %s", terminal.Escape(r.Tool))
+			WithHint("to see its arguments, run: clawsh tool show %s", terminal.Escape(r.Tool))
 	case r.Status == record.StatusDenied && r.Verdict != nil && r.Verdict.Rule == "tool.unknown":
-		return envelope.Errorf(envelope.ExitError, "not_found", "%s", r.Verdict.Reason).WithHint("clawsh tool list")
+		return envelope.Errorf(envelope.ExitError, "not_found", "%s", r.Verdict.Reason).
+			WithHint("to see what each does, run: clawsh tool list")
 	case r.Status == record.StatusDenied:
 		return envelope.Errorf(envelope.ExitDenied, "denied", "%s: %s", terminal.Escape(r.Tool),
 			strings.TrimSpace(r.Error))

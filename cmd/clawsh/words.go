@@ -37,7 +37,7 @@ func misspelt(words []string) error {
 		return nil
 	}
 	return envelope.Errorf(envelope.ExitUsage, "usage", "unknown command %q", terminal.Escape(first)).
-		WithHint("did you mean clawsh %s? T%s", strings.Join(meant, ", clawsh "), send[1:])
+		WithHint("did you mean clawsh %s? T%s", strings.Join(meant, " or clawsh "), send[1:])
 }
 
 // nearOne are the commands that a word alone may be meant to be: one of nearly this name, or all that have it behind a

@@ -123,7 +123,7 @@ func workspaceForget() command.Command {
 				if !found {
 					return t, envelope.Errorf(envelope.ExitError, "not_found",
 						"%s is not among the trusted directories", terminal.Escape(dir)).
-						WithHint("clawsh workspace list")
+						WithHint("to see them, run: clawsh workspace list")
 				}
 				return rest, nil
 			}); err != nil {

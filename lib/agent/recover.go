@@ -27,7 +27,7 @@ func recoverCalls(ctx context.Context, c *command.Call) (wait func()) {
 				c.Log.Warn(lost.Error())
 				return
 			}
-			c.Log.Warn("the receipt log could not be searched for interrupted calls; see: clawsh doctor", "error",
+			c.Log.Warn("could not look for interrupted calls (run: clawsh doctor)", "error",
 				err.Error())
 		}
 	}()
@@ -93,7 +93,7 @@ type missingReceipt struct{ interruption }
 
 // Error implements error.
 func (m missingReceipt) Error() string {
-	return fmt.Sprintf("%s is missing from the receipt log, but the memory has the result of its call %s; restore the receipts from a backup; see: clawsh doctor", m.ReceiptID, m.CallID)
+	return fmt.Sprintf("%s is missing from the receipt log, but the memory has the result of its call %s; restore the receipts from a backup (run: clawsh doctor)", m.ReceiptID, m.CallID)
 }
 
 // remembered tells whether the memory has the call's result, with that receipt.

@@ -37,7 +37,7 @@ func (a Report) WriteText(w io.Writer) error {
 		text += fmt.Sprintf(", %d truncated by a crash", a.Torn)
 	}
 	if a.Foreign > 0 {
-		text += fmt.Sprintf(", %s that the gate has not written, the first bad line is number %d",
+		text += fmt.Sprintf(", %s that the gate did not write, the first is line %d",
 			spelling.Count(a.Foreign, "line"), a.First)
 	}
 	if a.MovedTo != "" {

@@ -47,7 +47,7 @@ func TestProblems(t *testing.T) {
 		{"password in a domain", "[security]\nallowed_domains = [\"https://u:sk-secret@x\"]",
 			`allowed_domains (not shown)`},
 		{"types", "workspace_dir = 5\n[limits]\nmax_tool_rounds = \"x\"\n[security]\nautonomy = true",
-			`5:12: security.autonomy want a string`},
+			`5:12: security.autonomy: want a string`},
 		{"inline", "security = { autonomyy = \"full\" }",
 			`security.autonomyy is not a known key: did you mean autonomy?`},
 		{"no such provider", "default_provider = \"nobody\"",

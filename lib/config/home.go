@@ -202,7 +202,7 @@ func (g *guard) one(path string, e entry) {
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if !e.linked || err != nil {
-		g.fault(path, insecure, "replace it by the file or directory that it points to", "is a symbolic link")
+		g.fault(path, insecure, "replace it with the file or directory that it points to", "is a symbolic link")
 		return
 	}
 	if g.owned(path, info) {

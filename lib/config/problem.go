@@ -32,7 +32,11 @@ func (p *Problems) Error() string {
 	lines := make([]string, len(p.List))
 	for i, x := range p.List {
 		text := x.Message
-		if x.Key != "" {
+		switch {
+		case x.Key == "":
+		case strings.HasPrefix(text, "want "):
+			text = x.Key + ": " + text
+		default:
 			text = x.Key + " " + text
 		}
 		lines[i] = fmt.Sprintf("%s:%d:%d: %s", filepath.Base(p.File), x.Line, x.Column, text)
@@ -67,6 +71,9 @@ func (p *Problems) complete(more []Problem) {
 
 // quote shows a value in a message: bounded, escaped, and not at all where it could be a secret.
 func quote(key, value string) string {
+	if value == "" {
+		return `""`
+	}
 	low := strings.ToLower(key)
 	for _, word := range []string{"key", "token", "secret", "password", "url"} {
 		if strings.Contains(low, word) {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"clawsh/lib/spelling"
 )
 
 // The struct tags of the configuration say all that is checked of a key by itself: toml its name, and want its values:
@@ -209,7 +211,7 @@ func (f field) wanted() string {
 	from, to, ranged := strings.Cut(text, "..")
 	switch {
 	case !ranged:
-		return either(strings.Split(want, "|"))
+		return spelling.Or(strings.Split(want, "|"))
 	case to == "":
 		text = from + " or more"
 	default:
@@ -219,13 +221,4 @@ func (f field) wanted() string {
 		text += ", or 0 for never"
 	}
 	return text
-}
-
-// either lists words with "or" before the last.
-func either(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

@@ -138,8 +138,8 @@ func TestPlacesOfProblems(t *testing.T) {
 		"[providers.models.\"a.b\"]\nkind = \"magic\"":                                       `config.toml:2:1: providers.models."a.b".kind "magic": want mock`,
 		"[providers.models.\"a.b\"]\nkind = \"mock\"\nmodle = \"x\"":                         `config.toml:3:1: providers.models."a.b".modle is not a known key: did you mean model?`,
 		"security.autonomy.x = 1":                                                            "config.toml:1:1: security.autonomy.x is not a known key",
-		"[providers.models.x]\nkind = \"mock\"\nheaders = { a = 1 }":                         "providers.models.x.headers want a table of texts",
-		"[limits]\nmax_tokens = 99999999999999999999":                                        "config.toml:2:14: limits.max_tokens want a whole number",
+		"[providers.models.x]\nkind = \"mock\"\nheaders = { a = 1 }":                         "providers.models.x.headers: want a table of texts",
+		"[limits]\nmax_tokens = 99999999999999999999":                                        "config.toml:2:14: limits.max_tokens: want a whole number",
 		"[providers.models.x]\nkind = \"mock\"\nidle_timeout_s = nan":                        "config.toml:3:1: providers.models.x.idle_timeout_s NaN: want seconds, 0 to 86400",
 		"[[providers.models.x.body.a]]\n[providers.models.x.body.a.s]\n[[providers.models]]": "config.toml:3:3: providers.models",
 	} {

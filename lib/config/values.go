@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -48,13 +49,13 @@ func (v *validator) value(f field, which string, val reflect.Value) {
 			v.problem(f.key, "%s%t: %s; remove this key", which, val.Bool(), f.Tag.Get("why"))
 		}
 	case reflect.Int, reflect.Int64:
-		v.number(f, which, val, float64(val.Int()))
+		v.number(f, which, float64(val.Int()))
 	case reflect.Float64:
-		v.number(f, which, val, val.Float())
+		v.number(f, which, val.Float())
 	}
 }
 
-func (v *validator) number(f field, which string, val reflect.Value, n float64) {
+func (v *validator) number(f field, which string, n float64) {
 	low, high, zero := f.limits()
 	if n >= low && n <= high || zero && n == 0 { // neither is NaN
 		return
@@ -67,5 +68,5 @@ func (v *validator) number(f field, which string, val reflect.Value, n float64) 
 	if unit != "" {
 		unit += ", "
 	}
-	v.problem(f.key, "%s%v: %swant %s%s", which, val, why, unit, f.wanted())
+	v.problem(f.key, "%s%s: %swant %s%s", which, strconv.FormatFloat(n, 'f', -1, 64), why, unit, f.wanted())
 }

@@ -264,7 +264,7 @@ func (p Paths) here(c *Config, w *Workspace) error {
 		code, what = "changed", " is not the directory that you trusted"
 	}
 	return envelope.Errorf(envelope.ExitDenied, "workspace."+code, "%s%s: %w", quote("", w.Real), what, ErrUntrusted).
-		WithHint("clawsh workspace trust %s", shellQuote(w.Real))
+		WithHint("to trust it, run: clawsh workspace trust %s", shellQuote(w.Real))
 }
 
 // repository is the nearest directory from dir upwards that holds .git and could be a workspace. One above dir counts

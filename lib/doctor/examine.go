@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"clawsh/lib/config"
+	"clawsh/lib/envelope"
 	"clawsh/lib/sibling"
 	"clawsh/lib/spelling"
 )
@@ -66,7 +67,7 @@ func (d *examination) without(ctx context.Context) {
 func (d *examination) home(ctx context.Context) bool {
 	if _, err := os.Stat(d.paths.Home); errors.Is(err, fs.ErrNotExist) {
 		return d.tell(ctx, Finding{Check: "home", State: wrong,
-			Message: "there is no " + d.paths.Home, Mend: "set it up, as clawsh init does",
+			Message: "there is no " + d.paths.Home, Mend: "set it up (clawsh init)",
 			mend: d.SetUp})
 	}
 	for _, s := range config.Strangers(d.paths.Home) {
@@ -141,7 +142,7 @@ func (d *examination) workspace(ctx context.Context) {
 		if missing, err := config.LookMissing(dir); err != nil {
 			f.Hint = fmt.Sprintf("create it by hand: %v", err)
 		} else {
-			f.Mend, f.mend = "make it", func(context.Context) error { return missing.Make() }
+			f.Mend, f.mend = "create it", func(context.Context) error { return missing.Make() }
 		}
 	case err != nil:
 		f = failure("workspace", err)
@@ -210,6 +211,10 @@ func (d *examination) memory(ctx context.Context) {
 		return
 	}
 	f := failure("memory", err)
+	if envelope.From(err).Code == "memory.unavailable" {
+		d.tell(ctx, f) // a check that cannot open it rebuilds nothing
+		return
+	}
 	f.Mend, f.mend = "rebuild indexes and mirrors: claw-mem check --rebuild --repair-mirror",
 		func(ctx context.Context) error {
 			if err := d.stages.Query(ctx, &struct{}{}, "claw-mem", "check", "--rebuild",

@@ -51,7 +51,12 @@ type Error struct {
 // Errorf returns an Error whose message is formatted as by fmt.Errorf; %w wraps a cause.
 func Errorf(exit int, code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Code: code, Message: err.Error(), Exit: exit, Err: errors.Unwrap(err)}
+	e := &Error{Code: code, Message: err.Error(), Exit: exit, Err: errors.Unwrap(err)}
+	var cause *Error
+	if errors.As(err, &cause) {
+		e.Hint = cause.Hint
+	}
+	return e
 }
 
 // WithHint sets what the reader can do about the failure, and returns the error.

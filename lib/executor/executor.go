@@ -60,7 +60,7 @@ func Open(c *command.Call, cfg *config.Config, homes *tool.Homes) (_ *Executor, 
 	}
 	if _, err = permit.LoadVerifier(cfg.PermitPubPath()); err != nil {
 		return nil, envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the public permit key: %w", err).
-			WithHint("run: clawsh init")
+			WithHint("run: clawsh init; if clawsh was set up here before, see what is missing: clawsh doctor")
 	}
 	if e.sealer, err = OpenSealer(cfg); err != nil {
 		return nil, err

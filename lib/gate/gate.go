@@ -47,7 +47,7 @@ func Open(c *command.Call, cfg *config.Config, executor string) (_ *Gate, err er
 	if g.signer, err = permit.LoadSigner(cfg.KeysDir()); err != nil {
 		e := envelope.Errorf(envelope.ExitConfig, "key.unavailable", "load the permit key: %w", err)
 		if errors.Is(err, fs.ErrNotExist) {
-			e.WithHint("run: clawsh init")
+			e.WithHint("run: clawsh init; if clawsh was set up here before, see what is missing: clawsh doctor")
 		}
 		return nil, e
 	}

@@ -172,7 +172,7 @@ type StageError struct {
 }
 
 // Error names the stage and how it ended.
-func (e *StageError) Error() string { return e.Stage + ", in the middle of a turn" }
+func (e *StageError) Error() string { return e.Stage + "; the turn could not be finished" }
 
 // Unwrap returns the first cause.
 func (e *StageError) Unwrap() error { return e.Err }

@@ -108,6 +108,11 @@ func Open(path string, o Options) (*Store, error) {
 			WithHint("set memory.path to another file, or move this one away")
 		return nil, err
 	}
+	if errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.IOERR) {
+		return nil, envelope.Errorf(envelope.ExitError, "memory.damaged", "open memory %s: %w", path, err).
+			WithHint("restore a backup made by claw-mem backup; without one, move %s and its -wal and -shm files away, "+
+				"to begin with an empty memory", real)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open memory %s: %w", path, err)
 	}
@@ -161,7 +166,7 @@ func openAt(real string, o Options, extra string) (_ *Store, err error) {
 func (s *Store) prepareToRead(version int) error {
 	switch version {
 	case 0:
-		return notFound("run clawsh init", "the file is empty")
+		return notFound("run: clawsh init", "the file is empty")
 	case 1, 2, 3:
 		return s.conn.Exec(over(version))
 	}
@@ -242,7 +247,7 @@ func locate(path string, readOnly bool) (string, error) {
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", notFound("run clawsh init", "open memory %s: directory", path)
+		return "", notFound("run: clawsh init", "open memory %s: its directory", path)
 	}
 	if err != nil {
 		return "", fmt.Errorf("open memory %s: %w", path, err)
@@ -251,7 +256,7 @@ func locate(path string, readOnly bool) (string, error) {
 	info, err := os.Lstat(real)
 	if errors.Is(err, fs.ErrNotExist) {
 		if readOnly {
-			return "", notFound("run clawsh init", "open memory %s", path)
+			return "", notFound("run: clawsh init", "open memory %s", path)
 		}
 		return real, makePrivate(real)
 	}
@@ -262,7 +267,7 @@ func locate(path string, readOnly bool) (string, error) {
 		return "", envelope.Errorf(envelope.ExitError, "symlink", "open memory %s: it is a symbolic link", path).
 			WithHint("set memory.path to the file that it points to")
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("open memory %s: not a regular file", path)
+		return "", fmt.Errorf("open memory %s: it is not a regular file", path)
 	case !readOnly && info.Mode().Perm()&0o077 != 0:
 		if err := os.Chmod(real, 0o600); err != nil {
 			return "", fmt.Errorf("open memory: others can read the file: %w", err)

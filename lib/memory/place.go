@@ -34,7 +34,7 @@ func (s *Store) LatestAt(agent string, at Place) (string, error) {
 	}
 	if id == "" {
 		return "", notFound("start one by sending a message; --conversation ID continues any conversation",
-			"latest conversation of this terminal or directory")
+			"conversation of this terminal or directory")
 	}
 	return id, nil
 }

@@ -37,7 +37,7 @@ func notUnderstood(name string) builtin {
 		if slices.Contains([]string{"pushd", "popd", "eval", "source", ".", "trap"}, name) {
 			s.lost = true
 		}
-		f := opaque("%s changes the shell itself, or runs its arguments", name)
+		f := opaque("%s can change the shell or other processes, or run its arguments", name)
 		for name == "eval" && len(args) > 0 && args[0].text == "--" {
 			args = args[1:]
 		}
@@ -164,7 +164,7 @@ func setBuiltin(_ *judge, args []value, _ *state) finding {
 		case v.known && v.text == "pipefail" && i > 0 && strings.HasSuffix(args[i-1].text, "o"):
 		case v.known && strings.HasPrefix(v.text, "-") && len(v.text) > 1 && strings.Trim(v.text[1:], "euo") == "":
 		default:
-			return opaque("set changes the shell itself")
+			return opaque("set changes how the shell works")
 		}
 	}
 	return understood

@@ -74,7 +74,7 @@ func (p *Policy) destructive(name string, c command) finding {
 	args := c.words[min(1, len(c.words)):]
 	switch {
 	case name == "rm" && option(args, "rR", "recursive") && slices.ContainsFunc(args, p.everything):
-		return blocked("shell.destructive", "rm -r of everything")
+		return blocked("shell.destructive", "rm -r would delete a whole home, workspace or system directory")
 	case strings.HasPrefix(name, "mkfs"):
 		return blocked("shell.destructive", "%s overwrites a disk with a new file system", bounded(name))
 	case name == "dd" && slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "if=") }):
@@ -82,13 +82,13 @@ func (p *Policy) destructive(name string, c command) finding {
 	case stops(name, args):
 		return blocked("shell.destructive", "%s shuts down or restarts the machine", name)
 	case name == "chown" && option(args, "R", "recursive"):
-		return blocked("shell.destructive", "chown -R changes the owner of everything")
+		return blocked("shell.destructive", "chown -R would change the owner of a whole directory tree")
 	case name == "chmod" && option(args, "R", "recursive") && slices.ContainsFunc(args, p.everything) &&
 		slices.ContainsFunc(args, func(w string) bool {
 			return strings.HasSuffix(w, "777") ||
 				strings.Contains(w, "+")
 		}):
-		return blocked("shell.destructive", "chmod -R of everything")
+		return blocked("shell.destructive", "chmod -R would change a whole home, workspace or system directory")
 	}
 	return finding{}
 }

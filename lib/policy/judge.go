@@ -160,7 +160,7 @@ func (j *judge) stmt(st *syntax.Stmt, s *state) finding {
 	}
 	switch {
 	case st.Background, st.Coprocess, st.Disown:
-		f = opaque("it runs something in the background")
+		f = opaque("it runs a command in the background")
 	}
 	for _, r := range st.Redirs {
 		f = stricter(f, j.redirect(r, s))

@@ -29,7 +29,7 @@ func (j *judge) call(c *syntax.CallExpr, s *state) finding {
 		}
 		vs, wf := j.words(w, s)
 		if i == 0 && !plainWord(w) {
-			wf = stricter(wf, opaque("the name of the command is not literal text"))
+			wf = stricter(wf, opaque("the command to run is not named literally"))
 		}
 		argv, f = append(argv, vs...), stricter(f, wf)
 	}

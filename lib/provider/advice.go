@@ -29,6 +29,9 @@ func (a *attempt) advice(e *Error, said dialect.Complaint) string {
 	case e.Status == http.StatusUnprocessableEntity, e.Status == http.StatusBadRequest:
 		return a.requestAdvice(said)
 	}
+	if e.Status >= 500 {
+		return "the server failed: see its log, try again later, or use another provider"
+	}
 	return ""
 }
 
@@ -69,5 +72,5 @@ func (a *attempt) requestAdvice(said dialect.Complaint) string {
 	if dialect.Has(words, "content") && dialect.Has(words, "filter", "policy", "moderation") {
 		return "the provider rejects the content of the conversation: rephrase, or start a new conversation (clawsh reset)"
 	}
-	return "CLAWSH_TRACE=DIR keeps a copy of each request"
+	return "to see what was sent, set CLAWSH_TRACE=DIR: each request is copied there"
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"syscall"
@@ -189,6 +190,10 @@ func (a *attempt) transport(ctx context.Context, err error) *Error {
 	e.Err, e.final = known(err), errors.As(err, &untrusted)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		e.Hint = "is the server running, and is base_url the right address?"
+	}
+	var unknown *net.DNSError
+	if errors.As(err, &unknown) {
+		e.Hint = "is the host in base_url right, and does this machine have a network connection?"
 	}
 	return e
 }

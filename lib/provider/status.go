@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"clawsh/lib/provider/dialect"
@@ -59,7 +60,7 @@ func (a *attempt) status(res *http.Response) *Error {
 func (a *attempt) explain(status int, said dialect.Complaint) *Error {
 	e := a.fail(said.Code, "")
 	e.Status, e.said = status, said.Text
-	e.Message = fmt.Sprintf("HTTP %d %s", status, http.StatusText(status))
+	e.Message = strings.TrimSpace(fmt.Sprintf("HTTP %d %s", status, http.StatusText(status)))
 	switch {
 	case said.Page && said.Text != "":
 		e.Message += fmt.Sprintf(": a web page (%s)", said.Text)

@@ -269,7 +269,7 @@ func Accept(path string, o Options, loss Loss) (Report, error) {
 			lost = max(0, h.count-rep.Count)
 		}
 		if lost != loss.Receipts {
-			return fmt.Errorf("%w: the head says that it lacks %s at its end, not %d", ErrTampered,
+			return fmt.Errorf("%w: the head counts %s more than the log has, not %d", ErrTampered,
 				spelling.Count(lost, "receipt"), loss.Receipts)
 		}
 		if lost > 0 {

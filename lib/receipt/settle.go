@@ -75,7 +75,7 @@ func (l *Log) mend(e *durable.End) error {
 		return nil
 	}
 	if !torn(tail) {
-		return fmt.Errorf("%w: its last line is neither a receipt nor the beginning of one; run claw-receipt verify",
+		return fmt.Errorf("%w: its last line is neither a receipt nor the beginning of one (run: claw-receipt verify)",
 			ErrTampered)
 	}
 	aside := filepath.Join(sideDir(l.path), "torn-"+time.Now().UTC().Format("20060102T150405.000000000Z"))
@@ -119,11 +119,12 @@ func (l *Log) tail(e *durable.End) ([]byte, int64, error) {
 // agree compares the end of the log with the head, and counts the receipts after it.
 func (l *Log) agree(e *durable.End, raw []byte) error {
 	if raw == nil {
-		return fmt.Errorf("%w: it has no head, so receipts at the end may be missing; run claw-receipt verify, and if all is well claw-receipt keys --accept", ErrTampered)
+		return fmt.Errorf("%w: it has no head, so receipts at the end may be missing (run: claw-receipt verify; if the rest is good: "+
+			"claw-receipt keys --accept)", ErrTampered)
 	}
 	h, err := openHead(raw, l.keys.Public)
 	if m, ok := readMark(l.path, l.keys); err != nil && ok && m.begun(l.path) {
-		return fmt.Errorf("%w: setting it aside was interrupted: run claw-receipt set-aside again", ErrTampered)
+		return fmt.Errorf("%w: setting it aside was interrupted (run claw-receipt set-aside again)", ErrTampered)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: the head is invalid: %w", ErrTampered, err)
@@ -142,12 +143,12 @@ func (l *Log) agree(e *durable.End, raw []byte) error {
 		return err
 	}
 	if !rep.Valid {
-		return fmt.Errorf("%w: receipt %d: %s: run claw-receipt verify", ErrTampered, rep.FirstBad, rep.Reason)
+		return fmt.Errorf("%w: receipt %d: %s (run: claw-receipt verify)", ErrTampered, rep.FirstBad, rep.Reason)
 	}
 	l.now = head{rep.Count, rep.LastHash, rep.bytes}
 	before, _, err := partsSize(l.path)
 	if more := before + e.Size - rep.bytes; err == nil && more != 0 && !(e.Torn && more == -1) {
-		err = fmt.Errorf("%w: an older part of it has %s after its last receipt: run claw-receipt verify", ErrTampered,
+		err = fmt.Errorf("%w: an older part of it has %s after its last receipt (run: claw-receipt verify)", ErrTampered,
 			spelling.Count(more, "byte"))
 	}
 	return err

@@ -102,7 +102,7 @@ func (l Log) Accept(missing int) (r Keys, err error) {
 	rep, err := receipt.Accept(l.path(), l.options(), receipt.Loss{Receipts: missing, Audit: l.cfg.AuditPath()})
 	if errors.Is(err, receipt.ErrTampered) {
 		return r, envelope.Errorf(envelope.ExitError, "receipts.broken", "accept the log: %w", err).
-			WithHint("look for them in a copy first; if they are lost, give their number with %s", acceptHint(rep))
+			WithHint("%s", acceptHint(rep))
 	}
 	if err != nil {
 		return r, envelope.Errorf(envelope.ExitError, "receipts.unavailable", "%w", err)
@@ -116,7 +116,8 @@ func (l Log) Accept(missing int) (r Keys, err error) {
 // acceptHint says how a head is signed for a log of which nothing is wrong but its end.
 func acceptHint(rep receipt.Report) string {
 	if n := rep.HeadCount - rep.Count; n > 0 {
-		return fmt.Sprintf("restore the log from a copy; if what it lacks at its end (%s) is lost: claw-receipt keys --accept --missing %d", spelling.Count(n, "receipt"), n)
+		return fmt.Sprintf("restore the log from a copy; if no copy has the %s missing at its end, run: "+
+			"claw-receipt keys --accept --missing %d", spelling.Count(n, "receipt"), n)
 	}
 	return "if a copy or a checkpoint shows that no receipt is missing, run: claw-receipt keys --accept"
 }

@@ -173,7 +173,7 @@ func (s *Session) gone() error {
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
 		return command.Exit(exit.ExitCode())
 	}
-	return envelope.Errorf(envelope.ExitError, "stage.died", "%s, in the middle of a turn", s.program.Describe())
+	return envelope.Errorf(envelope.ExitError, "stage.died", "%s; the turn could not be finished", s.program.Describe())
 }
 
 // Close ends the session after the last turn.

@@ -26,3 +26,17 @@ func plural(word string) string {
 	}
 	return word + "s"
 }
+
+// Or lists words, with "or" before the last.
+func Or[S ~string](words []S) (text string) {
+	for i, w := range words {
+		switch {
+		case i > 0 && i == len(words)-1:
+			text += " or "
+		case i > 0:
+			text += ", "
+		}
+		text += string(w)
+	}
+	return text
+}

@@ -150,7 +150,7 @@ func line(info fs.FileInfo, name, target string) string {
 	case target != "":
 		mark = " -> " + quoteName(target)
 	default:
-		mark = " (" + strings.TrimSuffix(strings.TrimPrefix(regular(info).Error(), "is a "), ", not a regular file") +
+		mark = " (" + strings.TrimSuffix(strings.TrimPrefix(regular(info).Error(), "it is a "), ", not a regular file") +
 			")"
 	}
 	return fmt.Sprintf("%8s  %s%s", size, quoteName(name), mark)

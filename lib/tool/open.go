@@ -49,7 +49,7 @@ func (w *workspace) writable(ctx context.Context, rel string) (fs.FileInfo, erro
 	case err != nil:
 		return nil, why(err)
 	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, errors.New("is a symbolic link: write to the file itself")
+		return nil, errors.New("it is a symbolic link: write to the file itself")
 	}
 	return info, mayReplace(info)
 }
@@ -130,5 +130,5 @@ func regular(info fs.FileInfo) error {
 	default:
 		what = "special file"
 	}
-	return fmt.Errorf("is a %s, not a regular file", what)
+	return fmt.Errorf("it is a %s, not a regular file", what)
 }

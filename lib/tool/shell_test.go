@@ -61,7 +61,7 @@ func TestShellRuns(t *testing.T) {
 		{"/bin/sh -c 'kill -TERM $$'", "", 143},
 		{"no-such-program", "no-such-program: command not found\n", 127},
 		{"./absent", "./absent: no such file or directory\n", 127},
-		{"./sub", "./sub: is a directory, not a regular file\n", 127},
+		{"./sub", "./sub: it is a directory, not a regular file\n", 127},
 		{"./sub/f.txt", "./sub/f.txt: permission denied\n", 126},
 		{"./plain", "./plain: is neither a program nor a script with an interpreter line\n", 126},
 		{"no-such-program || echo next", "no-such-program: command not found\nnext\n", 0},

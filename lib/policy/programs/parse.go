@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"clawsh/lib/spelling"
 )
 
 // parser reads a file line by line.
@@ -274,7 +276,7 @@ var kindNames = []string{Text: "text", Number: "number", Read: "read", Tree: "tr
 func kindOf(word string) (Kind, error) {
 	k := slices.Index(kindNames, word)
 	if k < 0 {
-		return 0, fmt.Errorf("%q is not a kind of word: want one of %s", word, strings.Join(kindNames, ", "))
+		return 0, fmt.Errorf("%q is not a kind of word: want %s", word, spelling.Or(kindNames))
 	}
 	return Kind(k), nil
 }

@@ -158,7 +158,7 @@ func TestParseRefuses(t *testing.T) {
 		"other a\n-n -m":                  `x.txt:2: want one option a line, not "-m" after -n`,
 		"other a\n-n\n-n":                 "x.txt:3: -n is given twice",
 		"other a\n-n\n-n=text":            "x.txt:3: -n is given twice",
-		"other a\n-n=file":                `x.txt:2: "file" is not a kind of word: want one of text, number, read, tree, write`,
+		"other a\n-n=file":                `x.txt:2: "file" is not a kind of word: want text, number, read, tree or write`,
 		"other a\n-n=":                    `x.txt:2: "" is not a kind`,
 		"other a\n--x[=text":              `x.txt:2: "--x[=text" is not an option`,
 		"other a\n--x=text]":              `x.txt:2: "--x=text]" is not an option`,

@@ -67,7 +67,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	}
 	p := &program{App: a, alone: alone, stdin: stdin, stdout: stdout, stderr: stderr,
 		environ: environ, format: requestedFormat(args), secrets: secret.New(environ), args: args, caught: catch()}
-	res, err := p.guarded(ctx, args)
+	res, err := p.guarded(func() (Result, error) { return p.execute(ctx, args) })
 	return p.finish(res, err)
 }
 
@@ -119,7 +119,11 @@ func requestedFormat(args []string) string {
 // finish prints the result and the failure, and returns the exit code.
 func (p *program) finish(res Result, err error) int {
 	w := bufio.NewWriter(p.stdout)
-	printErr := p.print(w, res, err)
+	_, printErr := p.guarded(func() (Result, error) { return nil, p.print(w, res, err) })
+	if bug := new(envelope.Panic); errors.As(printErr, &bug) { // what a result had begun to say is dropped
+		w.Reset(p.stdout)
+		err, printErr = printErr, p.print(w, nil, printErr)
+	}
 	if printErr == nil {
 		printErr = w.Flush()
 	}

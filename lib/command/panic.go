@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -9,10 +8,10 @@ import (
 	"clawsh/lib/terminal"
 )
 
-// guarded is execute, which returns a panic of the command as an error. Go would end the process with 2, and that code
-// says that a limit was reached. For panics in goroutines that nobody recovers, and for what nobody can recover from,
-// it still does.
-func (p *program) guarded(ctx context.Context, args []string) (res Result, err error) {
+// guarded does something of the command's, and returns its panic as an error. Go would end the process with 2, and that
+// code says that a limit was reached. For panics in goroutines that nobody recovers, and for what nobody can recover
+// from, it still does.
+func (p *program) guarded(do func() (Result, error)) (res Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			res, err = nil, envelope.Recovered(v)
@@ -24,7 +23,7 @@ func (p *program) guarded(ctx context.Context, args []string) (res Result, err e
 				WithHint("this is a bug in %s: please report it, with the lines above", p.Name)
 		}
 	}()
-	return p.execute(ctx, args)
+	return do()
 }
 
 // trace shows where a panic came from.

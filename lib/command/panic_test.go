@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -44,3 +45,28 @@ func TestPanic(t *testing.T) {
 }
 
 func name(t *testing.T) string { return t.Name() }
+
+// broken is a result that cannot be shown.
+type broken struct{}
+
+func (broken) WriteText(w io.Writer) error {
+	fmt.Fprintln(w, "half of it")
+	panic("lost the thread")
+}
+
+func (broken) MarshalJSON() ([]byte, error) { panic("lost the thread") }
+
+// TestPanicWhileShown: nor is it one in what shows a result; nothing of that is shown.
+func TestPanicWhileShown(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		a := app()
+		a.Commands = append(a.Commands, Command{Name: "fall", Summary: "f", Example: "prog fall",
+			Run: func(context.Context, *Call) (Result, error) { return broken{}, nil }})
+		var out, errOut bytes.Buffer
+		code := a.Run(t.Context(), []string{"fall", "--output-format", format}, strings.NewReader(""), &out, &errOut, nil)
+		if code != 1 || !strings.Contains(errOut.String(), "panic_test.go") || strings.Contains(out.String(), "half") ||
+			!strings.Contains(out.String()+errOut.String(), "internal error") {
+			t.Errorf("%s: %d\n%s%s", format, code, out.String(), errOut.String())
+		}
+	}
+}

@@ -63,7 +63,8 @@ func TestPanicWhileShown(t *testing.T) {
 		a.Commands = append(a.Commands, Command{Name: "fall", Summary: "f", Example: "prog fall",
 			Run: func(context.Context, *Call) (Result, error) { return broken{}, nil }})
 		var out, errOut bytes.Buffer
-		code := a.Run(t.Context(), []string{"fall", "--output-format", format}, strings.NewReader(""), &out, &errOut, nil)
+		code := a.Run(t.Context(), []string{"fall", "--output-format", format}, strings.NewReader(""), &out, &errOut,
+			nil)
 		if code != 1 || !strings.Contains(errOut.String(), "panic_test.go") || strings.Contains(out.String(), "half") ||
 			!strings.Contains(out.String()+errOut.String(), "internal error") {
 			t.Errorf("%s: %d\n%s%s", format, code, out.String(), errOut.String())

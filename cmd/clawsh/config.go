@@ -55,7 +55,7 @@ func configValidate() command.Command {
 func checked(file string, cfg *config.Config) (command.Result, error) {
 	r := validResult{File: file, Found: cfg.Found(), Problems: []config.Problem{}}
 	judging := *cfg
-	if cfg.CheckWorkspace() != nil { // the file is no worse for being checked where the agent may not work
+	if cfg.CheckWorkspace() != nil { // a file can be checked where the agent may not work, too
 		judging.Workspace, judging.WorkspaceDir = config.Workspace{}, cfg.Workspace.Fixed
 	}
 	err := errors.Join(policy.CheckRules(&judging, policy.OS{}), policy.CheckPrograms())

@@ -86,7 +86,7 @@ func here(ctx context.Context, call *command.Call, name, sub string) (command.Re
 	return ofMemory(name, sub, "", "").Run(ctx, call)
 }
 
-// named tells whether arguments that are handed over unparsed have one that is no flag, nor the value of one.
+// named tells whether arguments that are handed over unparsed include one that is neither a flag nor the value of one.
 func named(args []string) bool {
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
